@@ -19,6 +19,7 @@ mod paging;
 pub mod panels;
 mod poll_access;
 pub mod polls;
+mod prelude;
 pub mod reputation;
 mod result_link;
 pub mod results;
@@ -113,4 +114,20 @@ pub fn entry_of<T: Tool>() -> Result<&'static Entry, Fault> {
 /// Returns the operation with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     TOOLS.iter().find(|entry| entry.spec.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_names_its_texts_and_its_callers() {
+        for Entry { spec, .. } in TOOLS.iter() {
+            for text in [spec.name, spec.title, spec.summary, spec.manual] {
+                assert!(!text.trim().is_empty(), "{}", spec.name);
+            }
+            let access = spec.access;
+            assert!(access.anonymous || access.cookie || access.key, "{} admits nobody", spec.name);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::account_data::AccountData;
-use ep_kernel::accounts::{self, Accounts};
+use ep_kernel::accounts::Accounts;
 use ep_kernel::api_key::Pepper;
 use ep_kernel::batches::{self, BatchSettings, Batches};
 use ep_kernel::caller::Caller;
@@ -20,13 +20,11 @@ use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{Clock, Entropy, Models};
 use ep_kernel::reputation::Reputation;
 use ep_kernel::sealing::Sealer;
-use ep_kernel::sign_in::{
-    ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, WalletParts, Wallets,
-};
+use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::Tool;
-use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
+use ep_kernel::webhooks::{WebhookSecrets, Webhooks};
 use ep_outgoing::{HttpClients, HttpWebhooks, PublicTargets};
 use ep_outside::identity::{Siwe, SiweSite};
 use ep_polling::money::MicroUsd;
@@ -63,7 +61,7 @@ impl Service {
             tasks: Tasks::default(),
         };
         let deadline = Duration::from_mins(1);
-        let accounts = accounts::Ports {
+        let accounts = Accounts {
             treasury: treasury.clone(),
             store: store.clone(),
             clock: Arc::clone(&clock),
@@ -73,21 +71,25 @@ impl Service {
         let keys = Keys::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
         let keys = Arc::new(keys);
         let lifetimes = Lifetimes { idle: Duration::from_hours(1), absolute: Duration::from_hours(24) };
-        let sealer = Sealer::derive(secret, "sessions");
-        let sessions =
-            Sessions::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
+        let sessions = Sessions {
+            vault: vault.clone(),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            sealer: Sealer::derive(secret, "sessions"),
+            lifetimes,
+        };
         let limits = StarterCreditLimits { per_day: 0, per_network_and_day: 0, per_address_and_day: 0 };
         let starter_credit = StarterCredit { amount: MicroUsd::STARTER_CREDIT, limits };
-        let sign_ups = SignUps::new(
-            treasury.clone(),
-            Arc::clone(&keys),
-            Arc::clone(&clock),
-            Arc::clone(&entropy),
+        let sign_ups = SignUps {
+            treasury: treasury.clone(),
+            keys: Arc::clone(&keys),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
             starter_credit,
-        );
+        };
         let cards = Cards::new(None, treasury.clone(), Arc::clone(&clock), Arc::clone(&entropy));
         let site = SiweSite { base_url: "https://polls.example.com".parse().unwrap(), chain_id: 8453 };
-        let wallets = Wallets::new(WalletParts {
+        let wallets = Wallets {
             messages: Arc::new(Siwe::new(site, None)),
             nonces: ChallengeNonces::derive(secret, "polls.example.com"),
             vault: vault.clone(),
@@ -97,14 +99,14 @@ impl Service {
             keys: Arc::clone(&keys),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
-        });
+        };
         let routes = crate::TOOLS.iter().flat_map(|entry| {
             entry.bindings().map(|rest| (entry.spec.name.to_owned(), rest.method, rest.path.to_owned()))
         });
         let polls = PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default());
         let targets = PublicTargets::new(Vec::new());
-        let webhooks = webhooks::Ports {
-            store: vault.clone(),
+        let webhooks = Webhooks {
+            vault: vault.clone(),
             sender: Arc::new(HttpWebhooks::new(targets, &HttpClients::default()).unwrap()),
             polls: polls.clone(),
             clock: Arc::clone(&clock),
@@ -137,14 +139,14 @@ impl Service {
                 version: "1.2.3",
                 commit: None,
             }),
-            account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
+            account_data: AccountData { store: store.clone(), clock: Arc::clone(&clock) },
             reputation: Reputation::new(runtime.clone(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),
             clock,
             entropy: Arc::clone(&entropy),
             models,
             store: store.clone(),
-            webhooks: Arc::new(Webhooks::new(webhooks)),
+            webhooks: Arc::new(webhooks),
             batches: Arc::new(batches),
             polls,
             wallets: Arc::new(wallets),
@@ -152,7 +154,7 @@ impl Service {
             keys,
             health: DatabaseHealth::new(runtime.polls()),
         });
-        Self { ports, accounts: Accounts::new(accounts), entropy }
+        Self { ports, accounts, entropy }
     }
 
     /// Creates a user with a balance of one dollar.

@@ -4,17 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
-use ep_kernel::tool::Entry;
-use ep_outside::identity::Provider;
+use ep_site::Rail;
 use ep_site::rail::Comparison;
-use ep_site::{Rail, Site};
-use ep_store::Runtime;
 use futures::future::BoxFuture;
-use metrics_exporter_prometheus::PrometheusHandle;
 
-use crate::payments::{PaymentRail, Rails};
+use super::assemble::Assembled;
+use crate::payments::PaymentRail;
 
 /// Seconds in a minute.
 pub(super) const MINUTE: u64 = 60;
@@ -48,50 +44,34 @@ pub enum Period {
 #[derive(Clone, Copy)]
 pub(super) enum Work {
     /// Runs once per period.
-    Run(fn(Arc<Resources>) -> Run),
-    /// Runs once per period if the configuration has what it needs.
-    RunIf(fn(&Resources) -> bool, fn(Arc<Resources>) -> Run),
+    Run(fn(Arc<Assembled>) -> Run),
     /// Resolves payments of a rail with unknown outcome.
     Reconcile(&'static Rail),
     /// Compares settled payments of a rail with the chain.
     Compare(&'static Rail, &'static Comparison),
     /// Starts tasks that run until the service stops.
-    Start(fn(&Resources)),
+    Start(fn(&Assembled)),
 }
 
 pub(super) type Run = BoxFuture<'static, Result<(), Fault>>;
 
-/// Resources of jobs.
-pub(super) struct Resources {
-    pub(super) app: Arc<App>,
-    pub(super) runtime: Runtime,
-    pub(super) site: Arc<Site>,
-    pub(super) tools: &'static [Entry],
-    pub(super) provider: Option<Provider>,
-    pub(super) payments: Rails,
-    /// Retention of anonymous polls; `None` stores them forever.
-    pub(super) keep_anonymous: Option<Duration>,
-    pub(super) metrics: Option<PrometheusHandle>,
-}
-
 impl Job {
-    pub(super) fn start(self, resources: &Arc<Resources>, lease: Duration) {
+    pub(super) fn start(self, on: &Arc<Assembled>) {
         let Self { name, period, work, .. } = self;
         let period = match period {
             Period::Every(period) => period,
-            Period::HalfLease => lease / 2,
+            Period::HalfLease => on.lease / 2,
             Period::Always => Duration::MAX,
         };
         match work {
-            Work::Start(start) => start(resources),
-            Work::RunIf(needs, _) if !needs(resources) => {}
-            Work::Run(run) | Work::RunIf(_, run) => {
-                let resources = Arc::clone(resources);
-                resources.app.tasks.clone().every(name, period, move || run(Arc::clone(&resources)));
+            Work::Start(start) => start(on),
+            Work::Run(run) => {
+                let on = Arc::clone(on);
+                on.app.tasks.clone().every(name, period, move || run(Arc::clone(&on)));
             }
             Work::Reconcile(rail) => {
-                let payments = resources.payments.clone();
-                resources.app.tasks.every(name, period, move || {
+                let payments = on.payments.clone();
+                on.app.tasks.every(name, period, move || {
                     let payments = payments.clone();
                     async move {
                         match payments.of(rail) {
@@ -102,9 +82,9 @@ impl Job {
                 });
             }
             Work::Compare(rail, Comparison { past, .. }) => {
-                let deposits = resources.payments.of(rail).and_then(PaymentRail::deposits).cloned();
+                let deposits = on.payments.of(rail).and_then(PaymentRail::deposits).cloned();
                 let Some(deposits) = deposits else { return };
-                resources.app.tasks.every(name, period, move || {
+                on.app.tasks.every(name, period, move || {
                     let deposits = Arc::clone(&deposits);
                     async move { deposits.compare_recent(*past).await.map(drop) }
                 });

@@ -17,8 +17,7 @@ use futures::FutureExt;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::assemble::{Assembled, store_key_uses};
-use super::job::{HOUR, MINUTE, Resources, Run, Work};
-use super::job::{Job, Period};
+use super::job::{HOUR, Job, MINUTE, Period, Run, Work};
 use crate::payments::RAILS;
 
 /// The jobs that are not of a payment rail.
@@ -50,11 +49,11 @@ static JOBS: [Job; 24] = [
         "deliver push notifications",
         "Notifies A2A clients of their tasks, with retries for a day.",
         |on| {
-            on.app.tasks.spawn(a2a::send_pushes(Arc::clone(&on.app), on.tools, on.app.tasks.clone()));
+            on.app.tasks.spawn(a2a::send_pushes(Arc::clone(&on.app), on.site.tools, on.app.tasks.clone()));
         },
     ),
     start("work through batches", "Checks new batches, and asks the rows of open ones.", |on| {
-        let rows = BatchRows::new(Arc::clone(&on.app), Arc::clone(&on.site), on.tools);
+        let rows = BatchRows::new(Arc::clone(&on.app), Arc::clone(&on.site), on.site.tools);
         on.app.tasks.spawn(Arc::clone(&on.app.ports.batches).work(Arc::new(rows), on.app.tasks.clone()));
     }),
     every("count ended polls", 5, "Adds ended polls to the sums of reputation.", |on| {
@@ -86,11 +85,10 @@ static JOBS: [Job; 24] = [
         on.app.guard.limiter.sweep();
         std::future::ready(Ok(())).boxed()
     }),
-    every_if(
+    every(
         "summarise metrics",
         5,
         "Folds measured durations into the histograms of `/metrics`, if it is served.",
-        |on| on.metrics.is_some(),
         |on| {
             if let Some(metrics) = &on.metrics {
                 metrics.run_upkeep();
@@ -98,11 +96,10 @@ static JOBS: [Job; 24] = [
             std::future::ready(Ok(())).boxed()
         },
     ),
-    every_if(
+    every(
         "refresh the issuer's keys",
         5 * MINUTE,
         "Fetches the signing keys of the identity provider, if one is configured.",
-        |on| on.provider.is_some(),
         |on| {
             async move {
                 match &on.provider {
@@ -173,11 +170,10 @@ static JOBS: [Job; 24] = [
     every("delete unused rosters", HOUR, "Deletes stored rosters without polls.", |on| {
         async move { Ok(on.runtime.delete_unused_rosters().await.map(drop)?) }.boxed()
     }),
-    every_if(
+    every(
         "delete old anonymous polls",
         HOUR,
         "Deletes polls without an account after their retention (`EP_KEEP_ANONYMOUS_DAYS`), if it is limited.",
-        |on| on.keep_anonymous.is_some(),
         |on| async move { delete_anonymous_polls(&on).await }.boxed(),
     ),
 ];
@@ -185,21 +181,11 @@ static JOBS: [Job; 24] = [
 /// Retention of agent tasks that never received a question.
 const KEEP_ABANDONED_TASKS: Duration = Duration::from_hours(24 * 7);
 
-const fn every(name: &'static str, seconds: u64, about: &'static str, run: fn(Arc<Resources>) -> Run) -> Job {
+const fn every(name: &'static str, seconds: u64, about: &'static str, run: fn(Arc<Assembled>) -> Run) -> Job {
     Job { name, period: Period::Every(Duration::from_secs(seconds)), about, work: Work::Run(run) }
 }
 
-const fn every_if(
-    name: &'static str,
-    seconds: u64,
-    about: &'static str,
-    needs: fn(&Resources) -> bool,
-    run: fn(Arc<Resources>) -> Run,
-) -> Job {
-    Job { name, period: Period::Every(Duration::from_secs(seconds)), about, work: Work::RunIf(needs, run) }
-}
-
-const fn start(name: &'static str, about: &'static str, start: fn(&Resources)) -> Job {
+const fn start(name: &'static str, about: &'static str, start: fn(&Assembled)) -> Job {
     Job { name, period: Period::Always, about, work: Work::Start(start) }
 }
 
@@ -219,18 +205,9 @@ fn all() -> impl Iterator<Item = Job> {
 
 /// Starts every job of a service. `metrics` summarises the metrics of this process, if they are served.
 pub fn start_all(service: &Assembled, metrics: Option<&PrometheusHandle>) {
-    let resources = Arc::new(Resources {
-        app: Arc::clone(&service.app),
-        runtime: service.runtime.clone(),
-        site: Arc::clone(&service.site),
-        tools: service.site.tools,
-        provider: service.provider.clone(),
-        payments: service.payments.clone(),
-        keep_anonymous: service.keep_anonymous,
-        metrics: metrics.cloned(),
-    });
+    let on = Arc::new(Assembled { metrics: metrics.cloned(), ..service.clone() });
     for job in all() {
-        job.start(&resources, service.lease);
+        job.start(&on);
     }
 }
 
@@ -252,7 +229,7 @@ pub fn markdown() -> String {
 }
 
 /// Deletes anonymous polls in small batches, so that other writers wait only briefly.
-async fn delete_anonymous_polls(on: &Resources) -> Result<(), Fault> {
+async fn delete_anonymous_polls(on: &Assembled) -> Result<(), Fault> {
     const AT_ONCE: u32 = 20;
     const AT_MOST: u64 = 10_000;
     let Some(keep) = on.keep_anonymous else { return Ok(()) };
@@ -272,7 +249,7 @@ async fn delete_anonymous_polls(on: &Resources) -> Result<(), Fault> {
 }
 
 /// Deletes the private polls of deleted batches in small steps, so that other writers wait only briefly.
-async fn erase_polls_of_batches(on: &Resources) -> Result<(), Fault> {
+async fn erase_polls_of_batches(on: &Assembled) -> Result<(), Fault> {
     const AT_ONCE: u32 = 20;
     const AT_MOST: u64 = 10_000;
     let mut seen = 0;

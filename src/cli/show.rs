@@ -8,9 +8,8 @@ use ep_polling::poll_id::PollId;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::tally::NamedTally;
 use ep_tools::polls::reasons::VoterReason;
-use ep_tools::polls::reply::{Costs, PollReply, PollResponse, Timing};
+use ep_tools::polls::reply::RunningPoll;
 use ep_tools::polls::sentences::{EndedPoll, independence, quoted};
-use ep_tools::polls::summary::FamilySpread;
 use ep_tools::polls::{DryRun, FreeReply};
 use ep_tools::results::PollResult;
 use serde::Deserialize;
@@ -21,12 +20,14 @@ use super::typed_flags::as_typed;
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Reply {
-    /// The reply of the operation.
-    Poll(PollReply),
+    /// The poll is still running.
+    Running(RunningPoll),
+    /// The result of a poll, from `get_poll_result`, or from the operation that asked it, whose reply has its fields too.
+    Result(Box<PollResult>),
+    /// The poll was only validated and priced.
+    DryRun(DryRun),
     /// The reply of a server to a caller without a key.
     Free(FreeReply),
-    /// The public result, with all votes of a free poll.
-    Result(Box<PollResult>),
 }
 
 /// Maximum number of lines below the bars, apart from reasons.
@@ -47,9 +48,8 @@ impl Reply {
     /// Returns the URL of the result, if the service has one.
     pub(super) fn url(&self) -> Option<&str> {
         match self {
-            Self::Poll(PollReply::Complete(poll)) => poll.result_url.as_deref(),
             Self::Result(poll) => poll.result_url.as_deref(),
-            Self::Poll(_) | Self::Free(_) => None,
+            Self::Running(_) | Self::DryRun(_) | Self::Free(_) => None,
         }
     }
 }
@@ -65,160 +65,91 @@ pub(super) fn result(reply: &Reply, readable: Readable) -> anyhow::Result<()> {
         Ok(term.write_line(&line)?)
     };
     match reply {
-        Reply::Poll(PollReply::DryRun(checked)) => dry_run(&term, checked),
-        Reply::Poll(PollReply::Running(poll)) => running(&poll.poll_id),
+        Reply::DryRun(checked) => dry_run(&term, checked),
+        Reply::Running(poll) => running(&poll.poll_id),
         Reply::Free(poll) => running(&poll.poll_id),
         Reply::Result(poll) if poll.status.is_open() => running(&poll.poll_id),
-        Reply::Poll(PollReply::Complete(poll)) => TerminalResult::from(&**poll).print(&term, readable),
-        Reply::Result(poll) => TerminalResult::from(&**poll).print(&term, readable),
-    }
-}
-
-/// A poll that has ended.
-struct TerminalResult<'a> {
-    id: &'a PollId,
-    question: &'a str,
-    tally: &'a NamedTally,
-    colour: Color,
-    sentences: EndedPoll<'a>,
-    families: &'a FamilySpread,
-    costs: Option<&'a Costs>,
-    /// Number of calls that ended too late to count.
-    unused: u32,
-    simulated: bool,
-    timing: Timing,
-    url: Option<&'a str>,
-    reasons: &'a [VoterReason],
-    notices: &'a [String],
-}
-
-impl<'a> From<&'a PollResponse> for TerminalResult<'a> {
-    fn from(poll: &'a PollResponse) -> Self {
-        Self {
-            id: &poll.poll_id,
-            question: &poll.question,
-            tally: &poll.tally,
-            colour: colour(poll.winning_option.as_ref(), poll.no_answer, poll.is_tie, poll.scale.as_ref()),
-            sentences: poll.into(),
-            families: &poll.families,
-            costs: Some(&poll.costs),
-            unused: poll.models.unused(),
-            simulated: poll.simulated,
-            timing: poll.timing,
-            url: poll.result_url.as_deref(),
-            reasons: &poll.reasons,
-            notices: &poll.notices,
-        }
-    }
-}
-
-impl<'a> From<&'a PollResult> for TerminalResult<'a> {
-    fn from(poll: &'a PollResult) -> Self {
-        Self {
-            id: &poll.poll_id,
-            question: poll.question.as_deref().unwrap_or_default(),
-            tally: &poll.tally,
-            colour: colour(poll.winning_option.as_ref(), poll.no_answer, poll.is_tie, poll.scale.as_ref()),
-            sentences: poll.into(),
-            families: &poll.families,
-            costs: poll.costs.as_ref(),
-            unused: poll.models.unused(),
-            simulated: poll.simulated,
-            timing: poll.timing,
-            url: poll.result_url.as_deref(),
-            reasons: &poll.reasons,
-            notices: &poll.notices,
+        Reply::Result(poll) => {
+            let question = poll.question.as_deref().unwrap_or_default();
+            term.write_line(&format!("\n{}", style(question).bold()))?;
+            tally(&term, &poll.tally)?;
+            Ok(lines(poll, readable).iter().try_for_each(|line| term.write_line(line))?)
         }
     }
 }
 
 /// Returns the colour of a headline: green for a winner, a median or a pass, yellow for a tie, red for a fail, and without
 /// votes or after too few.
-fn colour(
-    winner: Option<&String>,
-    no_answer: Option<NoAnswer>,
-    is_tie: bool,
-    scale: Option<&ScaleResult>,
-) -> Color {
-    let is_decided = match scale {
-        _ if no_answer == Some(NoAnswer::Unsupported) => return Color::Red,
+fn colour(poll: &PollResult) -> Color {
+    let is_decided = match &poll.scale {
+        _ if poll.no_answer == Some(NoAnswer::Unsupported) => return Color::Red,
         Some(ScaleResult { pass: Some(pass), .. }) => pass.passed == Some(true),
         Some(scale) => scale.median.is_some(),
-        None => winner.is_some(),
+        None => poll.winning_option.is_some(),
     };
-    match (is_decided, scale.is_none() && is_tie) {
+    match (is_decided, poll.scale.is_none() && poll.is_tie) {
         (true, _) => Color::Green,
         (false, true) => Color::Yellow,
         (false, false) => Color::Red,
     }
 }
 
-impl TerminalResult<'_> {
-    fn print(&self, term: &Term, readable: Readable) -> anyhow::Result<()> {
-        term.write_line(&format!("\n{}", style(self.question).bold()))?;
-        tally(term, self.tally)?;
-        for line in self.lines(readable) {
-            term.write_line(&line)?;
-        }
-        Ok(())
+/// Returns the lines below the bars.
+fn lines(poll: &PollResult, readable: Readable) -> Vec<String> {
+    let sentences = EndedPoll::from(poll);
+    let headline = style(sentences.headline(quoted)).bold().fg(colour(poll));
+    let (counts, stopped) = (sentences.counts(), sentences.stopped());
+    let mut lines = vec![
+        String::new(),
+        format!("  {headline}"),
+        fact("Votes", &counts),
+        fact("Stopped", &stopped),
+        fact("How sure", &sentences.sure()),
+    ];
+    lines.extend(sentences.dissent().map(|dissent| fact("Contested", &dissent)));
+    if poll.families.with_votes > 0 {
+        lines.push(fact("Families", &independence(&poll.families)));
     }
+    lines.push(cost_and_time(poll));
+    let command = format!("`ep show {}`", poll.poll_id);
+    let url = poll.result_url.as_deref().map(|url| style(url).underlined());
+    let place = match (readable, url) {
+        (Readable::ByCommand | Readable::Both, None) | (Readable::ByCommand, _) => Some(command),
+        (Readable::Both, Some(url)) => Some(format!("{url}, or {command}")),
+        (Readable::AtUrl, url) => url.map(|url| url.to_string()),
+    };
+    lines.extend(place.map(|place| fact("Result", &place)));
+    let reason = |VoterReason { model_id, chosen_option, reason }: &VoterReason| {
+        fact("Reason", &format!("{model_id}, for {chosen_option}, asked afterwards: {reason}"))
+    };
+    let facts = lines.len();
+    lines.extend(poll.reasons.iter().map(reason));
+    let notices: Vec<&String> =
+        poll.notices.iter().filter(|notice| **notice != counts && **notice != stopped).collect();
+    let room = MOST_LINES - facts;
+    let shown = if notices.len() > room { room - 1 } else { notices.len() };
+    lines.extend(notices.iter().take(shown).map(|notice| format!("  {}", style(notice).dim())));
+    if shown < notices.len() {
+        let rest = format!("{}: --json shows them", counted(notices.len() - shown, "more notice"));
+        lines.push(format!("  {}", style(rest).dim()));
+    }
+    lines
+}
 
-    /// Returns the lines below the bars.
-    fn lines(&self, readable: Readable) -> Vec<String> {
-        let headline = style(self.sentences.headline(quoted)).bold().fg(self.colour);
-        let (counts, stopped) = (self.sentences.counts(), self.sentences.stopped());
-        let mut lines = vec![
-            String::new(),
-            format!("  {headline}"),
-            fact("Votes", &counts),
-            fact("Stopped", &stopped),
-            fact("How sure", &self.sentences.sure()),
-        ];
-        lines.extend(self.sentences.dissent().map(|dissent| fact("Contested", &dissent)));
-        if self.families.with_votes > 0 {
-            lines.push(fact("Families", &independence(self.families)));
-        }
-        lines.push(self.cost_and_time());
-        let command = format!("`ep show {}`", self.id);
-        let url = self.url.map(|url| style(url).underlined());
-        let place = match (readable, url) {
-            (Readable::ByCommand | Readable::Both, None) | (Readable::ByCommand, _) => Some(command),
-            (Readable::Both, Some(url)) => Some(format!("{url}, or {command}")),
-            (Readable::AtUrl, url) => url.map(|url| url.to_string()),
-        };
-        lines.extend(place.map(|place| fact("Result", &place)));
-        let reason = |VoterReason { model_id, chosen_option, reason }: &VoterReason| {
-            fact("Reason", &format!("{model_id}, for {chosen_option}, asked afterwards: {reason}"))
-        };
-        let facts = lines.len();
-        lines.extend(self.reasons.iter().map(reason));
-        let notices: Vec<&String> =
-            self.notices.iter().filter(|notice| **notice != counts && **notice != stopped).collect();
-        let room = MOST_LINES - facts;
-        let shown = if notices.len() > room { room - 1 } else { notices.len() };
-        lines.extend(notices.iter().take(shown).map(|notice| format!("  {}", style(notice).dim())));
-        if shown < notices.len() {
-            let rest = format!("{}: --json shows them", counted(notices.len() - shown, "more notice"));
-            lines.push(format!("  {}", style(rest).dim()));
-        }
-        lines
-    }
-
-    fn cost_and_time(&self) -> String {
-        let time = format!("{:.1} s", self.timing.total_ms as f64 / 1000.0);
-        let Some(costs) = self.costs else { return fact("Time", &time) };
-        let (unknown, open) =
-            (costs.unknown_cost_calls, costs.unused_calls_cost.is_none() && self.unused > 0);
-        let cost = [
-            (true, format!("${:.6}", costs.total_estimated_cost.0.as_usd())),
-            (unknown > 0, format!(" plus {} with unknown cost", counted(unknown, "response"))),
-            (open, " so far (get_poll_result with costs returns the final cost)".to_owned()),
-            (self.simulated, ": no model was paid".to_owned()),
-            (true, format!(" · {time}")),
-        ];
-        let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
-        fact("Cost", &cost)
-    }
+fn cost_and_time(poll: &PollResult) -> String {
+    let time = format!("{:.1} s", poll.timing.total_ms as f64 / 1000.0);
+    let Some(costs) = poll.costs else { return fact("Time", &time) };
+    let (unknown, open) =
+        (costs.unknown_cost_calls, costs.unused_calls_cost.is_none() && poll.models.unused() > 0);
+    let cost = [
+        (true, format!("${:.6}", costs.total_estimated_cost.0.as_usd())),
+        (unknown > 0, format!(" plus {} with unknown cost", counted(unknown, "response"))),
+        (open, " so far (get_poll_result with costs returns the final cost)".to_owned()),
+        (poll.simulated, ": no model was paid".to_owned()),
+        (true, format!(" · {time}")),
+    ];
+    let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
+    fact("Cost", &cost)
 }
 
 fn fact(name: &str, text: &str) -> String {
@@ -285,10 +216,10 @@ mod tests {
             "confidence": 0.96, "families": { "with_votes": 1, "effective": 1.0 }, "preset": null,
             "pace": "fast", "simulated": true, "notices": notices, "result_url": "http://x/EP",
             "created_at": "2026-01-31T00:00:00.000Z", "a field of a newer server": 1 });
-        let Ok(Reply::Poll(PollReply::Complete(poll))) = serde_json::from_value(poll) else {
+        let Ok(Reply::Result(poll)) = serde_json::from_value(poll) else {
             panic!("the response of a poll was not read");
         };
-        let lines = TerminalResult::from(&*poll).lines(Readable::AtUrl);
+        let lines = lines(&poll, Readable::AtUrl);
         let text = console::strip_ansi_codes(&lines.join("\n")).into_owned();
         assert_eq!(lines.len(), MOST_LINES, "{text}");
         assert_eq!(text.matches(counts).count(), 1, "{text}");

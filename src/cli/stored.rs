@@ -8,7 +8,6 @@ use ep_polling::no_answer::NoAnswer;
 use ep_polling::poll_id::PollId;
 use ep_site::config::Config;
 use ep_tools::entry_of;
-use ep_tools::polls::reply::PollReply;
 use ep_tools::polls::summary::Status;
 use ep_tools::results::GetPollResult;
 use serde_json::{Value, json};
@@ -83,24 +82,21 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, Fault> {
 /// Returns the exit code: 0 for a winner, a median or a pass, 3 for a tie, 4 for no votes or too few, 12 for a level
 /// below `--pass`, 2 for a dry run with errors.
 fn exit(reply: &Reply) -> End {
-    let (status, no_answer, is_tie, scale) = match reply {
-        Reply::Poll(PollReply::DryRun(checked)) if !checked.valid => return End::Code(2),
-        Reply::Poll(PollReply::DryRun(_) | PollReply::Running(_)) | Reply::Free(_) => return End::Done,
-        Reply::Poll(PollReply::Complete(poll)) => {
-            (poll.status, poll.no_answer, poll.is_tie, poll.scale.as_ref())
-        }
-        Reply::Result(poll) => (poll.status, poll.no_answer, poll.is_tie, poll.scale.as_ref()),
+    let poll = match reply {
+        Reply::DryRun(checked) if !checked.valid => return End::Code(2),
+        Reply::DryRun(_) | Reply::Running(_) | Reply::Free(_) => return End::Done,
+        Reply::Result(poll) => poll,
     };
-    match (status, scale) {
+    match (poll.status, &poll.scale) {
         (Status::Running | Status::Queued, _) => End::Done,
         (Status::Failed, _) => End::Code(4),
-        _ if no_answer == Some(NoAnswer::Unsupported) => End::Code(4),
+        _ if poll.no_answer == Some(NoAnswer::Unsupported) => End::Code(4),
         (_, Some(scale)) => match scale.pass.as_ref().map(|pass| pass.passed) {
             Some(Some(false)) => End::Code(NOT_PASSED),
             Some(None) => End::Code(3),
             Some(Some(true)) | None => End::Done,
         },
-        (_, None) if is_tie => End::Code(3),
+        (_, None) if poll.is_tie => End::Code(3),
         (_, None) => End::Done,
     }
 }

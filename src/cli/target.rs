@@ -52,7 +52,16 @@ impl Target {
         steps: Option<Sender<Progress>>,
     ) -> Result<Value, Fault> {
         match self {
-            Self::InProcess(service) => call_in_process(&service.app, entry, input, steps).await,
+            Self::InProcess(service) => {
+                let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
+                let call = Call { progress, ..Call::new(local(&service.app)) };
+                let CallOutput { value, presentation } =
+                    dispatch(&service.app, entry, call, Ok(input)).await.result?;
+                Ok(match presentation.body {
+                    Body::Text(text) => Value::String(text),
+                    Body::Json => value,
+                })
+            }
             Self::Server(remote) => remote.call_with_progress(entry, input, steps).await,
         }
     }
@@ -103,17 +112,6 @@ impl Operations for Target {
     }
 }
 
-async fn call_in_process(
-    app: &Arc<App>,
-    entry: &'static Entry,
-    input: Value,
-    steps: Option<Sender<Progress>>,
-) -> Result<Value, Fault> {
-    let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
-    let call = Call { progress, ..Call::new(local(app)) };
-    output(dispatch(app, entry, call, Ok(input)).await.result)
-}
-
 /// Returns a request of the operator.
 fn local(app: &App) -> Request {
     Request {
@@ -122,12 +120,4 @@ fn local(app: &App) -> Request {
         credential: Credential::Admitted(Admission::LOCAL),
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
     }
-}
-
-fn output(dispatched: Result<CallOutput, Fault>) -> Result<Value, Fault> {
-    let CallOutput { value, presentation } = dispatched?;
-    Ok(match presentation.body {
-        Body::Text(text) => Value::String(text),
-        Body::Json => value,
-    })
 }

@@ -21,69 +21,56 @@ pub fn check_database_url(config: &Config) -> Result<(), ConfigError> {
     }
 }
 
+fn ensure(
+    config: &Config,
+    is_right: bool,
+    variable: &'static str,
+    expected: &'static str,
+) -> Result<(), ConfigError> {
+    if is_right { Ok(()) } else { Err(config.refused(variable, expected)) }
+}
+
 pub(super) fn check_telemetry(config: &Config) -> Result<(), ConfigError> {
     let Telemetry { metrics_listen, log, .. } = &config.telemetry;
-    if !metrics_listen.is_empty() && metrics_listen.parse::<SocketAddr>().is_err() {
-        return Err(config.refused("EP_METRICS_LISTEN", ADDRESS));
-    }
-    if EnvFilter::try_new(log).is_err() {
-        let expected = "a list of filter directives, for example info or ep_upstream=debug";
-        return Err(config.refused("EP_LOG", expected));
-    }
-    Ok(())
+    let is_address = metrics_listen.is_empty() || metrics_listen.parse::<SocketAddr>().is_ok();
+    ensure(config, is_address, "EP_METRICS_LISTEN", ADDRESS)?;
+    let expected = "a list of filter directives, for example info or ep_upstream=debug";
+    ensure(config, EnvFilter::try_new(log).is_ok(), "EP_LOG", expected)
 }
 
 pub(super) fn check_demo_pace(config: &Config) -> Result<(), ConfigError> {
     let pace = config.upstream.demo_pace;
-    if pace.is_finite() && pace >= 0.0 {
-        return Ok(());
-    }
-    Err(config.refused("EP_DEMO_PACE", "a number, 0 or more"))
+    ensure(config, pace.is_finite() && pace >= 0.0, "EP_DEMO_PACE", "a number, 0 or more")
 }
 
 /// Rejects a public base URL that clients could not use.
 pub fn check_base_url(config: &Config) -> Result<(), ConfigError> {
-    if !is_http_url(&config.base_url()) {
-        let expected = "a URL that begins with http:// or https:// and has a host";
-        return Err(config.refused("EP_BASE_URL", expected));
-    }
-    Ok(())
+    let expected = "a URL that begins with http:// or https:// and has a host";
+    ensure(config, is_http_url(&config.base_url()), "EP_BASE_URL", expected)
 }
 
 pub(super) fn check_allowed_origins(config: &Config) -> Result<(), ConfigError> {
     let is_origin =
         |text: &String| text == "*" || url::Url::parse(text).is_ok_and(|url| url.origin().is_tuple());
-    if config.server.allowed_origins.iter().all(is_origin) {
-        return Ok(());
-    }
-    let expected = "origins such as https://app.example, or *";
-    Err(config.refused("EP_ALLOWED_ORIGINS", expected))
+    let are_origins = config.server.allowed_origins.iter().all(is_origin);
+    ensure(config, are_origins, "EP_ALLOWED_ORIGINS", "origins such as https://app.example, or *")
 }
 
 pub(super) fn check_featured_polls(config: &Config) -> Result<(), ConfigError> {
-    if config.polls.featured.len() <= MOST_FEATURED {
-        return Ok(());
-    }
-    Err(config.refused("EP_FEATURED_POLLS", "a list of at most 20 polls"))
+    let fits = config.polls.featured.len() <= MOST_FEATURED;
+    ensure(config, fits, "EP_FEATURED_POLLS", "a list of at most 20 polls")
 }
 
 /// Rejects Stripe settings with which payments could not be credited.
 pub(super) fn check_stripe(config: &Config) -> Result<(), ConfigError> {
     let Stripe { secret_key, webhook_secrets, api_url } = &config.stripe;
+    let webhook = "EP_STRIPE_WEBHOOK_SECRET";
     if secret_key.expose_secret().is_empty() {
         let expected = "empty if EP_STRIPE_SECRET_KEY is empty";
-        let refused = config.refused("EP_STRIPE_WEBHOOK_SECRET", expected);
-        return if webhook_secrets.is_empty() { Ok(()) } else { Err(refused) };
+        return ensure(config, webhook_secrets.is_empty(), webhook, expected);
     }
-    if webhook_secrets.is_empty() {
-        let expected = "set if EP_STRIPE_SECRET_KEY is set";
-        return Err(config.refused("EP_STRIPE_WEBHOOK_SECRET", expected));
-    }
-    if is_http_url(api_url) {
-        return Ok(());
-    }
-    let expected = "a URL that begins with https://";
-    Err(config.refused("EP_STRIPE_API_URL", expected))
+    ensure(config, !webhook_secrets.is_empty(), webhook, "set if EP_STRIPE_SECRET_KEY is set")?;
+    ensure(config, is_http_url(api_url), "EP_STRIPE_API_URL", "a URL that begins with https://")
 }
 
 /// Rejects an incomplete provider, or one that a network attacker could impersonate.
@@ -101,15 +88,11 @@ pub(super) fn check_auth(config: &Config) -> Result<(), ConfigError> {
         ("http", Some(url::Host::Ipv6(address))) => address.is_loopback(),
         _ => false,
     });
-    let refused = |variable, expected| Err(config.refused(variable, expected));
-    match given {
-        _ if !is_safe => {
-            refused("EP_AUTH_ISSUER_URL", "a URL that begins with https:// (http:// on this machine)")
-        }
-        [_, false, true] => refused("EP_AUTH_CLIENT_ID", "set if EP_AUTH_CLIENT_SECRET is set"),
-        [_, true, false] => refused("EP_AUTH_CLIENT_SECRET", "set if EP_AUTH_CLIENT_ID is set"),
-        _ => Ok(()),
-    }
+    let expected = "a URL that begins with https:// (http:// on this machine)";
+    ensure(config, is_safe, "EP_AUTH_ISSUER_URL", expected)?;
+    let [_, has_id, has_secret] = given;
+    ensure(config, has_id || !has_secret, "EP_AUTH_CLIENT_ID", "set if EP_AUTH_CLIENT_SECRET is set")?;
+    ensure(config, has_secret || !has_id, "EP_AUTH_CLIENT_SECRET", "set if EP_AUTH_CLIENT_ID is set")
 }
 
 pub(super) fn check_operator(config: &Config) -> Result<(), ConfigError> {
@@ -129,15 +112,11 @@ pub(super) fn check_operator(config: &Config) -> Result<(), ConfigError> {
         let parts = text.rsplit_once('@').filter(|(name, host)| !name.is_empty() && !host.is_empty());
         parts.is_some() && !text.contains(|c: char| c.is_whitespace() || c.is_control())
     };
-    if !contact.is_empty() && !is_page(contact) && !is_mailbox(contact) {
-        let expected = "an email address, or a URL that begins with https:// or mailto:";
-        return Err(config.refused("EP_CONTACT", expected));
-    }
-    for (variable, page) in pages {
-        if !page.is_empty() && !is_page(page) {
-            let expected = "a URL that begins with http://, https:// or mailto:";
-            return Err(config.refused(variable, expected));
-        }
-    }
-    Ok(())
+    let is_contact = contact.is_empty() || is_page(contact) || is_mailbox(contact);
+    let expected = "an email address, or a URL that begins with https:// or mailto:";
+    ensure(config, is_contact, "EP_CONTACT", expected)?;
+    let expected = "a URL that begins with http://, https:// or mailto:";
+    pages
+        .into_iter()
+        .try_for_each(|(variable, page)| ensure(config, page.is_empty() || is_page(page), variable, expected))
 }

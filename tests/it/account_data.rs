@@ -155,7 +155,7 @@ async fn deleted_poll_is_not_found_anywhere() {
                 assert!(!nobody.send(shown.header("accept", "text/html")).await.text.contains(&id));
             }
         }
-        let audit = service.app.accounts.audit(std::time::Duration::from_mins(1)).await.unwrap();
+        let audit = service.app.accounts.treasury.audit(std::time::Duration::from_mins(1)).await.unwrap();
         assert!(audit.is_clean(), "{audit:?}");
         assert!(service.app.accounts.balance(user).await.unwrap().used > MicroUsd::ZERO, "the costs stay");
         if engine == Engine::Sqlite {
@@ -254,7 +254,7 @@ async fn account_deletion_needs_consent_and_removes_personal_data() {
         nobody.get(&format!("/api/results/{id}")).await.expect(200);
         assert_eq!(service.app.accounts.balance(user).await.unwrap().available(), MicroUsd::ZERO);
     }
-    let audit = service.app.accounts.audit(std::time::Duration::from_mins(1)).await.unwrap();
+    let audit = service.app.accounts.treasury.audit(std::time::Duration::from_mins(1)).await.unwrap();
     assert!(audit.is_clean(), "{audit:?}");
     let folder = service.data.path();
     let lower = MARK.to_lowercase();
@@ -284,7 +284,7 @@ async fn account_with_a_running_poll_cannot_be_deleted() {
 async fn frozen_account_cannot_be_deleted_by_its_owner() {
     let service = Setup::default().boot().await;
     let (user, owner) = service.user_with(MicroUsd::ZERO).await;
-    service.app.accounts.treasury().freeze(user, true).await.unwrap();
+    service.app.accounts.treasury.freeze(user, true).await.unwrap();
     let all = json!({ "confirm": user, "forfeit_balance": true });
     assert!(owner.post("/api/account/delete", &all).await.refused(403).contains("only the operator"));
 }

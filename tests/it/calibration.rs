@@ -100,7 +100,7 @@ async fn share_of_right_outcomes_needs_thirty_judged_polls() {
         judge(&second, &polls[1], None).await;
         let restored = calibrated(&service, [0, 30, 0]).await;
         assert_eq!(level_of(&restored, "two_thirds")["right"], 25);
-        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
     }
 }
 

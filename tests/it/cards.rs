@@ -57,7 +57,7 @@ impl<'a> Visitor<'a> {
     async fn cents(&self) -> i64 {
         let balance = self.balance().await;
         assert_eq!(balance["usage_cents"], 0);
-        assert!(self.service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(self.service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
         balance["balance_cents"].as_i64().unwrap()
     }
 }
@@ -269,7 +269,7 @@ async fn refunds_and_disputes_are_debited_and_freeze_accounts_without_balance() 
     let refused = client.post_with("/api/poll", &question(json!({})), &[("x-machine-client", "true")]).await;
     assert_eq!(refused.expect(403)["code"], "account_frozen");
     client.poll(json!({ "preset": "free" })).await.expect(200);
-    assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+    assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
 }
 
 /// Stripe returns the money of a failed refund to the service. The account is credited once, in any order of

@@ -111,7 +111,7 @@ async fn handed_over(from_ahead: bool) {
     // The stopping replica may have had this many calls in flight.
     let calls = stopping.upstream().total_calls() + other.upstream().total_calls();
     assert!(calls <= 24 + 12, "{calls}");
-    let audit = other.app.accounts.audit(Duration::from_mins(1)).await.unwrap();
+    let audit = other.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap();
     assert!(audit.is_clean(), "{audit:?}");
 }
 

@@ -41,7 +41,7 @@ async fn posted(service: &Service, world: &PaymentSetup, wallet: &Wallet) -> Mic
 
 /// Returns the ids of the deposits with unknown outcome.
 async fn unknown(service: &Service) -> Vec<String> {
-    service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().unknown_deposits
+    service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().unknown_deposits
 }
 
 async fn blocks(world: &PaymentSetup) -> u64 {
@@ -354,7 +354,7 @@ async fn settled_deposit_removed_from_the_chain_freezes_the_account() {
     assert_clean(&service).await;
     let compared = compare().await;
     assert_eq!((compared.settled, compared.on_chain), (FIVE.plus(FIVE), FIVE));
-    let audit = service.app.accounts.audit(Duration::from_mins(1)).await.unwrap();
+    let audit = service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap();
     assert_eq!(audit.vanished_deposits, missing);
     assert!(!audit.is_clean());
     owner.post("/api/poll", &question(json!({}))).await.refused(403);
@@ -368,7 +368,7 @@ async fn settled_deposit_removed_from_the_chain_freezes_the_account() {
     assert!(compare().await.is_clean());
     assert_clean(&service).await;
     let user = paid["user_id"].as_str().unwrap().parse().unwrap();
-    service.app.accounts.treasury().freeze(user, false).await.unwrap();
+    service.app.accounts.treasury.freeze(user, false).await.unwrap();
     assert_eq!(balance(&owner).await, "$5.00");
     owner.post("/api/poll", &question(json!({}))).await.expect(200);
 }

@@ -119,7 +119,7 @@ pub async fn pay_until_known(client: &Client, header: &str) -> Reply {
 }
 
 pub async fn assert_clean(service: &Service) {
-    let audit = service.app.accounts.audit(Duration::from_mins(1)).await.unwrap();
+    let audit = service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap();
     assert!(audit.is_clean(), "{audit:?}");
 }
 
@@ -302,7 +302,7 @@ async fn payments_that_differ_from_the_request_move_no_money() {
     assert_eq!(asked.expect(402)["x402Version"], 1);
     client.with_key("ep_k_wrong").post("/api/deposit", &json!({ "amount_usd": 5 })).await.refused(401);
     assert_eq!(world.chain.balance(&wallet.address).await, 100_000_000);
-    assert_eq!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().accounts, 0);
+    assert_eq!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().accounts, 0);
 
     let without = Setup::demo().boot().await;
     let said = without.anonymous().post("/api/deposit", &json!({ "amount_usd": 5 })).await.refused(503);

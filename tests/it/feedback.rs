@@ -50,7 +50,7 @@ async fn feedback_is_recorded_replaced_and_summarized_anonymously() {
         assert_eq!(counts, [json!(2), json!(1), json!(1)]);
         assert_eq!(summary["accuracy_rate"], 0.5);
         assert_eq!(summary["entries"][1]["notes"], Value::Null, "nothing is left of what was replaced");
-        let email = service.app.accounts.treasury().user(first_id).await.unwrap().email;
+        let email = service.app.accounts.treasury.user(first_id).await.unwrap().email;
         for name in [first_id.to_string(), email, "ep_k_".to_owned()] {
             assert!(!summary.to_string().contains(&name), "{summary} names {name}");
         }

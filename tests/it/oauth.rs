@@ -181,7 +181,7 @@ async fn tokens_are_accepted_like_keys() {
                 );
             }
         }
-        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
     }
 }
 

@@ -44,7 +44,7 @@ async fn authorizes_itself(kind: Kind) {
     assert!(client.call("get_balance", json!({})).await["balance"].as_str().unwrap().starts_with('$'));
     let logins = provider.asked().await.as_array().unwrap().len();
     assert_eq!(logins, if kind.refreshes { 2 } else { 3 }, "a refreshed token needs no person");
-    assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+    assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
 }
 
 // With a refresh token, this version does not step up: it refreshes with its current scope.

@@ -137,7 +137,7 @@ async fn users_sign_in_and_out() {
         assert!(at_provider.query_pairs().any(|(name, _)| name == "id_token_hint"));
         browser.cookies.insert("ep_session".into(), session);
         browser.me(&service).await.refused(401);
-        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
     }
 }
 

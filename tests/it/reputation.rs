@@ -116,7 +116,7 @@ async fn figures_match_the_public_results() {
         assert_eq!(figures["success_rate"], 1.0);
         let average = figures["average_cost_usd"].as_f64().unwrap();
         assert!((average - cost / 45.0).abs() < 1e-6, "{average} of {cost}");
-        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
     }
 }
 

@@ -77,7 +77,7 @@ async fn wallets_of_every_library_sign_in() {
                 json!({ "address": wallet.address, "user_id": first["user_id"], "is_new_user": false });
             assert_eq!(again, expected);
         }
-        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
     }
 }
 
@@ -145,12 +145,12 @@ async fn message_is_bound_to_wallet_domain_chain_time_and_purpose_and_used_once(
     assert!(said.contains("not issued for this wallet"), "{said}");
 
     // None of these requests created an account. Of sixteen concurrent uses, one succeeds.
-    assert_eq!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().accounts, 0);
+    assert_eq!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().accounts, 0);
     let uses = (0..16).map(|_| verify(&client, &own, &signature));
     let uses = futures::future::join_all(uses).await;
     assert_eq!(uses.iter().filter(|reply| reply.status == 200).count(), 1);
     assert!(refused(&own, &signature).await.contains("already been used"));
-    assert_eq!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().accounts, 1);
+    assert_eq!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().accounts, 1);
 
     let late = challenge_text(&client, &wallet.address).await;
     let late_signature = libraries.sign(&wallet, &late).await;
@@ -405,6 +405,6 @@ async fn one_network_cannot_use_all_starter_credits() {
                 libraries.sign_in(&client, &wallet, &[("x-forwarded-for", address)]).await.expect(200);
             assert_eq!(account["notice"].is_null(), credited, "{address}: {account}");
         }
-        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(service.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
     }
 }

@@ -1,11 +1,8 @@
 //! `create_checkout`: opens a page to fund the account by card.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_store::Cents;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Opens a page to fund the account by card.
 pub struct CreateCheckout;
@@ -42,13 +39,7 @@ impl Tool for CreateCheckout {
         example: r#"{ "amount_cents": 500 }"#,
         access: Access::COOKIE,
         effect: Effect::Write { idempotent: false },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/checkout")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "add funds by card",
             "top up my balance",
@@ -61,6 +52,7 @@ impl Tool for CreateCheckout {
             "how do I pay",
         ],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
     };
     type Input = CheckoutRequest;
     type Output = CheckoutLink;

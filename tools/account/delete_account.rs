@@ -1,15 +1,9 @@
 //! `delete_account`: deletes the caller's account.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, SessionChange, Spec, Task, Tool,
-    ToolOutput,
-};
 use ep_polling::money::Usd;
 use ep_store::AccountRecord;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Deletes the caller's account.
 pub struct DeleteAccount;
@@ -50,13 +44,8 @@ impl Tool for DeleteAccount {
         example: r#"{ "confirm": "someone@example.com", "forfeit_balance": false }"#,
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/account/delete")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "delete my account",
             "close my account for good",
@@ -64,6 +53,7 @@ impl Tool for DeleteAccount {
             "remove my account and everything about me",
         ],
         faults: &[Kind::NotFound, Kind::Conflict, Kind::AccountFrozen],
+        ..Spec::PLAIN
     };
     type Input = AccountToDelete;
     type Output = DeletedAccount;

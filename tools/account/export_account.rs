@@ -1,13 +1,8 @@
 //! `export_account`: exports the data stored about an account.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
-
 use super::export::{AccountExport, export_page};
 use crate::paging::{MAX_LIMIT, check_limit, default_limit};
+use crate::prelude::*;
 
 /// Exports an account.
 pub struct ExportAccount;
@@ -20,7 +15,6 @@ pub struct ExportQuery {
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     pub limit: u32,
     /// `next_cursor` of the page before.
-    #[serde(default)]
     pub cursor: Option<String>,
 }
 
@@ -33,13 +27,8 @@ impl Tool for ExportAccount {
         example: r#"{ "limit": 20 }"#,
         access: Access::ACCOUNT,
         effect: Effect::Disclose,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/account/export")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "export my data",
             "download everything stored about my account",
@@ -48,6 +37,7 @@ impl Tool for ExportAccount {
             "GDPR data export",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = ExportQuery;
     type Output = AccountExport;

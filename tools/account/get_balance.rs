@@ -1,13 +1,6 @@
 //! `get_balance`: reads the available balance.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use ep_store::Balance;
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::prelude::*;
 
 /// Reads the caller's balance.
 pub struct GetBalance;
@@ -27,34 +20,16 @@ pub struct BalanceReply {
 
 impl ToolOutput for BalanceReply {}
 
-impl From<Balance> for BalanceReply {
-    fn from(balance: Balance) -> Self {
-        let cents = balance.available().floor_cents();
-        Self {
-            balance_cents: cents,
-            balance: format!("${}.{:02}", cents / 100, cents % 100),
-            usage_cents: balance.used.floor_cents(),
-            held_cents: balance.held.floor_cents(),
-        }
-    }
-}
-
 impl Tool for GetBalance {
     const SPEC: Spec = Spec {
         name: "get_balance",
         title: "Get your balance",
         summary: "Reads what is left on your account to spend on polls. Free.",
         manual: include_str!("get_balance.md"),
-        example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/balance").keys_by_setting()),
-        stream: None,
         agents: Agents::Core,
-        task: Task::None,
         intents: &[
             "how much credit is left",
             "what is my balance",
@@ -68,15 +43,22 @@ impl Tool for GetBalance {
             "how much budget is left",
             "do I have enough money for a poll",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = BalanceReply;
     const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<BalanceReply, Fault> {
-        let balance = cx.store().balance(cx.account()?).await?;
-        balance.map(Into::into).ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
+        let found = cx.store().balance(cx.account()?).await?;
+        let balance = found.ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))?;
+        let cents = balance.available().floor_cents();
+        Ok(BalanceReply {
+            balance_cents: cents,
+            balance: format!("${}.{:02}", cents / 100, cents % 100),
+            usage_cents: balance.used.floor_cents(),
+            held_cents: balance.held.floor_cents(),
+        })
     }
 }
 

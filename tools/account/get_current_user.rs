@@ -1,13 +1,8 @@
 //! `get_current_user`: identifies the signed-in user.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_store::UserId;
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use crate::prelude::*;
 
 /// Identifies the signed-in user.
 pub struct GetCurrentUser;
@@ -31,16 +26,9 @@ impl Tool for GetCurrentUser {
         title: "Get the signed-in user",
         summary: "Returns the account that this browser is signed in to. Free.",
         manual: include_str!("get_current_user.md"),
-        example: "{}",
         access: Access::COOKIE,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/auth/me")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "who am I",
             "which user is logged in",
@@ -48,7 +36,7 @@ impl Tool for GetCurrentUser {
             "which account is this browser signed in to",
             "what is my user id",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = CurrentUser;

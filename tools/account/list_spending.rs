@@ -2,15 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Lists the account's spending by day.
 pub struct ListSpending;
@@ -52,23 +47,16 @@ impl Tool for ListSpending {
         title: "List your spending by day",
         summary: "Lists the cost of your account's polls on each of the last 30 days. Free.",
         manual: include_str!("list_spending.md"),
-        example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/spending").keys_by_setting()),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "my spending by day",
             "how much did I spend each day",
             "daily spending of the last month",
             "spending over time",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = Spending;

@@ -1,14 +1,10 @@
 //! `set_confirmation`: sets the amount above which the account confirms polls.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
 use ep_kernel::schema::nullable;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::Usd;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::amount::Amount;
+use crate::prelude::*;
 
 /// Sets the amount above which the caller confirms polls.
 pub struct SetConfirmation;
@@ -40,13 +36,7 @@ impl Tool for SetConfirmation {
         example: r#"{ "above_usd": 0.5 }"#,
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/account/confirmation")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "ask me before spending more than",
             "confirm polls that cost more than an amount",
@@ -55,7 +45,7 @@ impl Tool for SetConfirmation {
             "change the confirmation limit",
             "always ask before you spend my money",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = ConfirmationToSet;
     type Output = Confirmation;

@@ -1,12 +1,9 @@
 //! `cancel_batch`: ends a batch early.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-
 use super::batch_state::BatchState;
 use super::get_batch::BatchToRead;
 use super::own_batch;
+use crate::prelude::*;
 
 /// Cancels a batch.
 pub struct CancelBatch;
@@ -20,15 +17,12 @@ impl Tool for CancelBatch {
         example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Stop,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/batches/{batch_id}/cancel")),
-        stream: None,
         agents: Agents::Extended,
         task: Task::CancelBatch,
         intents: &["cancel my batch", "stop a batch", "end a batch early"],
         faults: &[Kind::NotFound, Kind::Conflict],
+        ..Spec::PLAIN
     };
     type Input = BatchToRead;
     type Output = BatchState;

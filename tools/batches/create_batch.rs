@@ -1,12 +1,11 @@
 //! `create_batch`: accepts many questions, and answers them in the background.
 
 use ep_kernel::batches::{BatchRequest, BatchRows, MAX_ROWS, RETENTION};
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, FieldFault, Kind};
+use ep_kernel::fault::FieldFault;
 use ep_kernel::ports::Models;
 use ep_kernel::reading;
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Entry, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_kernel::tool::Entry;
 use ep_polling::options::Options;
 use ep_polling::panel::PanelRef;
 use ep_polling::question::Question;
@@ -14,8 +13,7 @@ use ep_polling::roster::ModelNames;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use ep_store::BatchTerms;
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Deserializer;
 use serde_json::{Map, Value, json};
 
 use super::batch_state::BatchState;
@@ -23,6 +21,7 @@ use super::{operation_of_rows, with_defaults, without_models};
 use crate::amount::Amount;
 use crate::panels::{FoundPanel, find};
 use crate::polls::{NamedModels, PollQuestion, ScaleRequest};
+use crate::prelude::*;
 
 /// Creates a batch.
 pub struct CreateBatch;
@@ -116,10 +115,7 @@ impl Tool for CreateBatch {
         access: Access::ACCOUNT,
         effect: Effect::Consult,
         cost: Cost::Metered,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/batches").status(202).max_body(MAX_BODY)),
-        stream: None,
         agents: Agents::Extended,
         task: Task::StartBatch,
         intents: &[
@@ -129,6 +125,7 @@ impl Tool for CreateBatch {
             "answer a file of questions",
         ],
         faults: &[Kind::NotFound, Kind::Conflict, Kind::NotConfigured, Kind::StorageFull],
+        ..Spec::PLAIN
     };
     type Input = BatchToCreate;
     type Output = BatchState;

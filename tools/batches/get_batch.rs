@@ -1,14 +1,10 @@
 //! `get_batch`: reads the state of a batch.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_store::BatchId;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::batch_state::BatchState;
 use super::own_batch;
+use crate::prelude::*;
 
 /// Reads a batch.
 pub struct GetBatch;
@@ -31,15 +27,12 @@ impl Tool for GetBatch {
         example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/batches/{batch_id}")),
-        stream: None,
         agents: Agents::Extended,
         task: Task::ReadBatch,
         intents: &["how far is my batch", "state of a batch", "is my batch finished"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = BatchToRead;
     type Output = BatchState;

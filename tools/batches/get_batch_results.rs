@@ -1,15 +1,11 @@
 //! `get_batch_results`: reads the results of a batch, in pages.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_store::{BatchId, BatchStatus, RowKind};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::own_batch;
 use crate::paging::{MAX_LIMIT, check_limit, default_limit};
+use crate::prelude::*;
 
 /// Reads the results of a batch.
 pub struct GetBatchResults;
@@ -55,15 +51,11 @@ impl Tool for GetBatchResults {
         example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c", "limit": 20 }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/batches/{batch_id}/results")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["results of my batch", "read the labels of a batch", "which rows of a batch failed"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = BatchResultsPage;
     type Output = BatchResults;

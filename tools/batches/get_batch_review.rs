@@ -4,18 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use ep_kernel::batches::line::custom_id_of_result;
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::agreement::Agreement;
 use ep_polling::tally::NamedTally;
 use ep_polling::text::single_line;
 use ep_store::{AnswerCounts, AnswerRecord, BatchId, BatchRecord, BatchStatus, RowCounts, RowKind};
-use schemars::{JsonSchema, Schema};
-use serde::{Deserialize, Serialize};
+use schemars::Schema;
 
 use super::readable_batch;
 use crate::paging::{MAX_LIMIT, check_limit, default_limit, malformed_cursor};
+use crate::prelude::*;
 
 /// Reads the review queue of a batch.
 pub struct GetBatchReview;
@@ -31,7 +28,6 @@ pub struct ReviewPage {
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     pub limit: u32,
     /// `next_cursor` of the page before.
-    #[serde(default)]
     #[schemars(transform = ReviewCursor::describe)]
     pub cursor: Option<String>,
 }
@@ -125,19 +121,16 @@ impl Tool for GetBatchReview {
         example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c", "limit": 5 }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/batches/{batch_id}/review")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "which rows of my batch should a person check",
             "doubtful rows of a batch",
             "how far do the models agree on my batch",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = ReviewPage;
     type Output = BatchReview;
@@ -146,9 +139,8 @@ impl Tool for GetBatchReview {
         check_limit(page.limit)?;
         let after: Option<ReviewCursor> = page.cursor.map(|cursor| cursor.parse()).transpose()?;
         let batch = readable_batch(cx, &page.batch_id).await?;
-        let batches = cx.batches();
         let after = after.map(|ReviewCursor(agreement, number)| (agreement, number));
-        let mut found = batches.answers_to_review(&batch, after, page.limit + 1).await?;
+        let mut found = cx.store().answers_to_review(batch.id, after, page.limit + 1).await?;
         let more = found.len() > page.limit as usize;
         found.truncate(page.limit as usize);
         let next_cursor = found.last().filter(|_| more).map(|last| ReviewCursor::after(last).to_string());
@@ -163,7 +155,7 @@ impl Tool for GetBatchReview {
             shared: batch.shared,
             simulated: is_simulated(cx, &batch).await?,
             rows: batch.rows,
-            answers: batches.answer_counts(&batch).await?,
+            answers: cx.store().answer_counts(batch.id).await?,
             queue,
             next_cursor,
         })
@@ -172,7 +164,7 @@ impl Tool for GetBatchReview {
 
 /// True if the voters of the first answer are simulated. A service has simulated voters only, or none.
 async fn is_simulated(cx: &Ctx, batch: &BatchRecord) -> Result<bool, Fault> {
-    let Some(first) = cx.batches().answers(batch, 0).await?.into_iter().next() else { return Ok(false) };
+    let Some(first) = cx.store().answers(batch.id, 0, 1).await?.into_iter().next() else { return Ok(false) };
     let poll = cx.polls().only_poll_of(&batch.id.reference(first.number)).await?;
     Ok(poll.is_some_and(|poll| poll.record.plan.simulated))
 }

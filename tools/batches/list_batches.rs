@@ -1,14 +1,10 @@
 //! `list_batches`: lists the batches of an account, in pages.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_store::{BatchRecord, ListPosition};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::batch_state::BatchState;
 use crate::paging::{self, BatchCursor, MAX_LIMIT, check_limit, default_limit};
+use crate::prelude::*;
 
 /// Lists batches.
 pub struct ListBatches;
@@ -21,7 +17,6 @@ pub struct BatchPage {
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     pub limit: u32,
     /// `next_cursor` of the page before.
-    #[serde(default)]
     #[schemars(transform = BatchCursor::describe)]
     pub cursor: Option<String>,
 }
@@ -46,15 +41,10 @@ impl Tool for ListBatches {
         example: r#"{ "limit": 10 }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/batches")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["list my batches", "which batches are running", "show my batches"],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = BatchPage;
     type Output = BatchList;
@@ -64,7 +54,7 @@ impl Tool for ListBatches {
         check_limit(page.limit)?;
         let after: Option<BatchCursor> = page.cursor.map(|cursor| cursor.parse()).transpose()?;
         let after = after.map(|BatchCursor { at, id }| ListPosition { at, id });
-        let found = cx.batches().batches_of(cx.account()?, after, page.limit + 1).await?;
+        let found = cx.store().batches_of(cx.account()?, after, page.limit + 1).await?;
         let cursor = |batch: &BatchRecord| BatchCursor { at: batch.created_at, id: batch.id };
         let (found, next_cursor) = paging::page(found, page.limit, cursor);
         Ok(BatchList { batches: found.iter().map(|batch| BatchState::of(cx, batch)).collect(), next_cursor })

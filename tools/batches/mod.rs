@@ -84,7 +84,7 @@ async fn readable_batch(cx: &Ctx, id: &str) -> Result<BatchRecord, Fault> {
             own => return own,
         }
     }
-    cx.batches().shared(batch).await?.ok_or_else(missing)
+    cx.store().shared_batch(batch).await?.ok_or_else(missing)
 }
 
 /// Returns the caller's batch with this id.

@@ -1,14 +1,10 @@
 //! `review_batch_row`: stores the choice of a person for a row of a batch.
 
 use ep_kernel::batches::{MAX_ROWS, no_such_row};
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_store::BatchId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::own_batch;
+use crate::prelude::*;
 
 /// Reviews a row.
 pub struct ReviewBatchRow;
@@ -48,19 +44,15 @@ impl Tool for ReviewBatchRow {
         example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c", "row": 1, "option": "Positive" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/batches/{batch_id}/review")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "correct the answer of a row",
             "store my review of a batch row",
             "label a row of my batch by hand",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = RowToReview;
     type Output = ReviewedRow;

@@ -1,14 +1,10 @@
 //! `share_batch`: lets everyone with the link read the page of a batch.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_store::BatchId;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::batch_state::BatchState;
 use super::own_batch;
+use crate::prelude::*;
 
 /// Shares a batch.
 pub struct ShareBatch;
@@ -32,15 +28,11 @@ impl Tool for ShareBatch {
         example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c", "shared": true }"#,
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/batches/{batch_id}/share")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["share my batch", "show my batch to a colleague", "make a batch private again"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = BatchToShare;
     type Output = BatchState;

@@ -1,15 +1,11 @@
 //! `create_evaluation`: stores an evaluation of models on gold labels.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::evaluation::report::Evaluation;
 use ep_polling::text::single_line;
 use ep_store::{EvaluationId, EvaluationRecord};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::view::StoredEvaluation;
+use crate::prelude::*;
 
 /// Stores an evaluation.
 pub struct CreateEvaluation;
@@ -39,15 +35,10 @@ impl Tool for CreateEvaluation {
         example: include_str!("create_evaluation.example.json"),
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: false },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/evaluations").status(201).max_body(MAX_BODY)),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &["store an evaluation of models", "publish the report of a panel evaluation"],
         faults: &[Kind::Conflict],
+        ..Spec::PLAIN
     };
     type Input = EvaluationToStore;
     type Output = StoredEvaluation;

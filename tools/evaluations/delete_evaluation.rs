@@ -1,13 +1,9 @@
 //! `delete_evaluation`: deletes a stored evaluation.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_store::EvaluationId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::view::{id_of, not_found};
+use crate::prelude::*;
 
 /// Deletes an evaluation.
 pub struct DeleteEvaluation;
@@ -40,15 +36,11 @@ impl Tool for DeleteEvaluation {
         example: r#"{ "evaluation_id": "eval_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::delete("/api/evaluations/{evaluation_id}")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["delete an evaluation", "remove my evaluation of models"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = EvaluationToDelete;
     type Output = DeletedEvaluation;

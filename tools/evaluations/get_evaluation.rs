@@ -1,14 +1,10 @@
 //! `get_evaluation`: reads a stored evaluation.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::evaluation::report::Evaluation;
 use ep_store::EvaluationId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::view::{StoredEvaluation, id_of, not_found};
+use crate::prelude::*;
 
 /// Reads an evaluation.
 pub struct GetEvaluation;
@@ -45,15 +41,12 @@ impl Tool for GetEvaluation {
         example: r#"{ "evaluation_id": "eval_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c" }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/evaluations/{evaluation_id}")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["read an evaluation of models", "how accurate are the models on my labels"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = EvaluationToRead;
     type Output = ReadEvaluation;

@@ -1,15 +1,9 @@
 //! `list_evaluations`: lists the evaluations of the caller's account.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_store::MAX_EVALUATIONS;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::view::StoredEvaluation;
+use crate::prelude::*;
 
 /// Lists evaluations.
 pub struct ListEvaluations;
@@ -29,18 +23,12 @@ impl Tool for ListEvaluations {
         title: "List your evaluations",
         summary: "Lists the evaluations of models that your account has stored, newest first, without their reports. Free.",
         manual: "Lists the stored evaluations of your account, at most 100. `get_evaluation` returns a report.",
-        example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/evaluations")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["list my evaluations", "which evaluations of models do I have"],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = EvaluationList;

@@ -1,13 +1,9 @@
 //! `share_evaluation`: lets everyone with the link read an evaluation.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_store::EvaluationId;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::view::{StoredEvaluation, id_of, not_found};
+use crate::prelude::*;
 
 /// Shares an evaluation.
 pub struct ShareEvaluation;
@@ -32,15 +28,11 @@ impl Tool for ShareEvaluation {
         example: r#"{ "evaluation_id": "eval_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c", "shared": true }"#,
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/evaluations/{evaluation_id}/share")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["share my evaluation", "show my evaluation of models to a colleague"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = EvaluationToShare;
     type Output = StoredEvaluation;

@@ -3,15 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::language::Language;
+use crate::prelude::*;
 
 /// Returns an example.
 pub struct GetExample;
@@ -49,13 +42,8 @@ impl Tool for GetExample {
         example: r#"{ "language": "curl" }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/examples/{language}").text("text/plain; charset=utf-8")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "show me a code example",
             "example in Python, TypeScript, curl",
@@ -66,6 +54,7 @@ impl Tool for GetExample {
             "how do I add this server to Claude Desktop",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = ExampleQuery;
     type Output = Example;

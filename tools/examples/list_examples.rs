@@ -2,16 +2,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::get_example::GetExample;
 use super::language::Language;
+use crate::prelude::*;
 
 /// Lists the examples.
 pub struct ListExamples;
@@ -37,18 +30,11 @@ impl Tool for ListExamples {
         title: "List the code examples",
         summary: "Lists the languages of the code examples, with their URLs. Free.",
         manual: include_str!("list_examples.md"),
-        example: "{}",
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/examples")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &["which code examples are there", "list the example languages"],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = Examples;

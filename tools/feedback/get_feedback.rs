@@ -1,17 +1,11 @@
 //! `get_feedback`: reads the feedback of accounts on a poll.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_store::FeedbackEntry;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::poll;
+use crate::prelude::*;
 
 /// Reads feedback.
 pub struct GetFeedback;
@@ -81,13 +75,9 @@ impl Tool for GetFeedback {
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/feedback/{poll_id}")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "what do people say about this poll",
             "what did others say about a result",
@@ -98,6 +88,7 @@ impl Tool for GetFeedback {
             "has anybody judged this poll",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = FeedbackQuery;
     type Output = FeedbackSummary;

@@ -2,16 +2,13 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::poll_id::PollId;
 use ep_polling::text::{Lines, TextError, normalize};
 use ep_store::{FeedbackEntry, FeedbackId, NewFeedback};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::poll;
+use crate::prelude::*;
 
 /// Submits feedback.
 pub struct SubmitFeedback;
@@ -115,13 +112,8 @@ impl Tool for SubmitFeedback {
         example: include_str!("submit_feedback.example.json"),
         access: Access::KEY,
         effect: Effect::Write { idempotent: true },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/feedback").status(201)),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "the poll was right",
             "report that this poll's answer was wrong",
@@ -135,6 +127,7 @@ impl Tool for SubmitFeedback {
             "record whether the winner was right",
         ],
         faults: &[Kind::NotFound, Kind::Conflict],
+        ..Spec::PLAIN
     };
     type Input = FeedbackInput;
     type Output = Recorded;

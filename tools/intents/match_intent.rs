@@ -3,20 +3,15 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
 use ep_kernel::links::Links;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Entry, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
+use ep_kernel::tool::Entry;
 use ep_polling::question::QuestionText;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::matching::{Index, IntentMatchScore, RequestEffect};
 use super::named_routes::{NAMED_ROUTES, NamedRoute};
 use crate::TOOLS;
+use crate::prelude::*;
 
 /// Finds operations for a sentence.
 pub struct MatchIntent;
@@ -184,13 +179,7 @@ impl Tool for MatchIntent {
         example: r#"{ "text": "Which database is better for a small service, PostgreSQL or SQLite?" }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/intents/match")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "which operation do I need",
             "which endpoint should I call",
@@ -200,7 +189,7 @@ impl Tool for MatchIntent {
             "what can this service do",
             "which capabilities and intents are there",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = IntentQuery;
     type Output = Matches;

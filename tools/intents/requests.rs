@@ -23,22 +23,9 @@ const DOCUMENTATION: &str = " explain explains explaining explanation describe d
     manual guide tutorial reference schema schemas parameter parameters argument arguments example examples sample samples snippet \
     snippets code mean means meaning definition difference usage source input inputs steps ";
 
-/// Phrases of a negation or a report.
-const PHRASES: [&str; 13] = [
-    " decided against ",
-    " hold off ",
-    " hold back ",
-    " hold your ",
-    " stay away ",
-    " hands off ",
-    " as they are ",
-    " as it is ",
-    " id rather ",
-    " let it be ",
-    " let them be ",
-    " used to ",
-    " once upon ",
-];
+/// Phrases of a negation or a report, separated by `|`.
+const PHRASES: &str = " decided against | hold off | hold back | hold your | stay away | hands off \
+    | as they are | as it is | id rather | let it be | let them be | used to | once upon ";
 
 /// Phrases of a question about an operation.
 const DOCUMENTATION_PHRASES: [&str; 4] =
@@ -68,7 +55,7 @@ pub fn request(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split(' ').map(bare).collect();
     let spaced = format!(" {} ", words.join(" "));
     let reports = words.iter().any(|word| REPORT_WORDS.contains(word));
-    if reports || PHRASES.iter().any(|phrase| spaced.contains(phrase)) || asks_for_documentation(&text) {
+    if reports || PHRASES.split('|').any(|phrase| spaced.contains(phrase)) || asks_for_documentation(&text) {
         return None;
     }
     let negations = (0..words.len()).filter(|at| negates(&words, *at));

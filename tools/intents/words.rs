@@ -84,22 +84,8 @@ const SYNONYMS: &[&str] = &[
 ];
 
 /// Subjects of the service: a text with one of these words is very probably about it.
-const SUBJECTS: [&str; 14] = [
-    "poll",
-    "result",
-    "preset",
-    "opinion",
-    "vote",
-    "model",
-    "key",
-    "wallet",
-    "webhook",
-    "balance",
-    "consensus",
-    "siwe",
-    "feedback",
-    "reputation",
-];
+const SUBJECTS: &str = "poll result preset opinion vote model key wallet webhook balance consensus siwe \
+    feedback reputation";
 
 /// Verbs of operations that change something. A text with one of these verbs asks for no other action.
 const ACTIONS: [&str; 7] = ["create", "revoke", "cancel", "topup", "transfer", "rotate", "start"];
@@ -113,20 +99,7 @@ const THINGS: [&str; 6] = ["account", "money", "session", "service", "agent", "e
 /// Things that somebody can own, so a word before them may say that they belong to another service.
 const OWNED: [&str; 8] = ["poll", "result", "key", "wallet", "webhook", "balance", "account", "card"];
 /// Words before such a thing that say nothing about its owner.
-const NEUTRAL: [&str; 12] = [
-    "recent",
-    "old",
-    "every",
-    "each",
-    "all",
-    "running",
-    "other",
-    "agent",
-    "base",
-    "second",
-    "another",
-    "additional",
-];
+const NEUTRAL: &str = "recent old every each all running other agent base second another additional";
 /// Words before a place or an owner.
 const PREPOSITIONS: [&str; 8] = ["in", "on", "at", "from", "of", "between", "that", "which"];
 
@@ -186,35 +159,8 @@ const TELLERS: [&str; 5] = ["i", "ive", "we", "weve", "you"];
 const AUXILIARIES: [&str; 10] =
     ["was", "were", "been", "being", "got", "gotten", "has", "have", "had", "failed"];
 /// Words that negate the rest of their clause.
-const NEGATORS: [&str; 27] = [
-    "refrain",
-    "cannot",
-    "not",
-    "dont",
-    "doesnt",
-    "didnt",
-    "wont",
-    "never",
-    "without",
-    "no",
-    "avoid",
-    "neither",
-    "nor",
-    "nobody",
-    "refuse",
-    "forbidden",
-    "forget",
-    "skip",
-    "abstain",
-    "shouldnt",
-    "mustnt",
-    "couldnt",
-    "wouldnt",
-    "nicht",
-    "keine",
-    "pas",
-    "nunca",
-];
+const NEGATORS: &str = "refrain cannot not dont doesnt didnt wont never without no avoid neither nor nobody \
+    refuse forbidden forget skip abstain shouldnt mustnt couldnt wouldnt nicht keine pas nunca";
 /// Words that end a negation.
 const ENDS: [&str; 8] = ["but", "just", "only", "instead", "rather", "then", "simply", "however"];
 /// Pairs that negate nothing, or in which only the second word negates.
@@ -281,7 +227,9 @@ fn words_of_clause<'a>(clause: &'a str, words: &mut Vec<String>, affirmed: &mut 
             continue;
         }
         position += 1;
-        if NEGATORS.contains(&word) || (ENDINGS.contains(&word) && next.ends_with("ing")) {
+        if NEGATORS.split_whitespace().any(|negator| negator == word)
+            || (ENDINGS.contains(&word) && next.ends_with("ing"))
+        {
             negated = true;
             continue;
         }
@@ -497,7 +445,8 @@ pub fn is_owned(stem: &str) -> bool {
 
 /// Returns true if a stem says nothing about the owner of the thing after it.
 pub fn is_neutral(stem: &str) -> bool {
-    static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| NEUTRAL.into_iter().map(meaning_of).collect());
+    static STEMS: LazyLock<HashSet<String>> =
+        LazyLock::new(|| NEUTRAL.split_whitespace().map(meaning_of).collect());
     is_filler(stem) || STEMS.contains(stem)
 }
 
@@ -509,7 +458,7 @@ pub fn is_preposition(word: &str) -> bool {
 /// Returns true if a stem names a subject of the service.
 pub fn is_subject(stem: &str) -> bool {
     static STEMS: LazyLock<HashSet<String>> =
-        LazyLock::new(|| SUBJECTS.into_iter().map(meaning_of).collect());
+        LazyLock::new(|| SUBJECTS.split_whitespace().map(meaning_of).collect());
     stem == CHOICE || STEMS.contains(stem)
 }
 

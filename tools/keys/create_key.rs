@@ -2,19 +2,13 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::keys::Keys;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use ep_store::{KeyId, KeyLabel, KeyScope, KeyTerms, SpendingCaps};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::amount::Amount;
+use crate::prelude::*;
 
 /// Creates an API key.
 pub struct CreateKey;
@@ -23,28 +17,22 @@ pub struct CreateKey;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct KeyToCreate {
     /// A label, for example the program that uses the key.
-    #[serde(default)]
     pub label: Option<KeyLabel>,
     /// Time of expiry, for example 2027-01-31T00:00:00Z; without it the key never expires. Keys created by an expiring
     /// key expire with it or earlier.
-    #[serde(default)]
     #[schemars(extend("x-limit" = true))]
     pub expires_at: Option<Timestamp>,
     /// The scope: reading; polls and reading; or all operations that accept a key. A key without any limit has `all` by
     /// default.
-    #[serde(default)]
     #[schemars(extend("x-limit" = true))]
     pub scope: Option<KeyScope>,
     /// Maximum cost of its polls in total, in USD.
-    #[serde(default)]
     #[schemars(extend("x-limit" = true))]
     pub cap_usd: Option<Amount>,
     /// Maximum cost of its polls of one day (UTC), in USD.
-    #[serde(default)]
     #[schemars(extend("x-limit" = true))]
     pub daily_cap_usd: Option<Amount>,
     /// Creates a pre-funded key, which spends only this amount of your account, in USD. Another person can use it.
-    #[serde(default)]
     #[schemars(extend("x-limit" = true))]
     pub funds_usd: Option<Amount>,
 }
@@ -94,13 +82,7 @@ impl Tool for CreateKey {
         example: r#"{ "label": "laptop" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: false },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/keys").status(201)),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "I need an API key",
             "create a key for my server",
@@ -111,6 +93,7 @@ impl Tool for CreateKey {
             "issue an access token",
         ],
         faults: &[Kind::Conflict, Kind::InsufficientBalance, Kind::AccountFrozen],
+        ..Spec::PLAIN
     };
     type Input = KeyToCreate;
     type Output = CreatedKey;

@@ -1,15 +1,11 @@
 //! `fund_key`: moves money onto a pre-funded key.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::keys::Keys;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::Usd;
 use ep_store::KeyId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::amount::Amount;
+use crate::prelude::*;
 
 /// Moves money onto a pre-funded key.
 pub struct FundKey;
@@ -45,13 +41,7 @@ impl Tool for FundKey {
         example: r#"{ "key_id": "3f2b8c1e-5d4a-4f6b-9a7c-8e1d2f3a4b5c", "amount_usd": 5 }"#,
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: false },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/keys/{key_id}/funds")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "top up a pre-funded key",
             "put more money on a key",
@@ -61,6 +51,7 @@ impl Tool for FundKey {
             "load or transfer money onto a key",
         ],
         faults: &[Kind::NotFound, Kind::InsufficientBalance, Kind::AccountFrozen],
+        ..Spec::PLAIN
     };
     type Input = KeyToFund;
     type Output = FundedKey;

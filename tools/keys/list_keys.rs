@@ -1,15 +1,10 @@
 //! `list_keys`: lists the keys of the caller's account.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use ep_store::{KeyId, KeyScope, KeyTerms, StoredKey};
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use crate::prelude::*;
 
 /// Lists the caller's API keys.
 pub struct ListKeys;
@@ -98,16 +93,9 @@ impl Tool for ListKeys {
         title: "List your API keys",
         summary: "Lists the API keys of your account, active and revoked, without the keys themselves. Free.",
         manual: include_str!("list_keys.md"),
-        example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/keys").field("keys")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "which keys exist",
             "which API keys do I have",
@@ -117,7 +105,7 @@ impl Tool for ListKeys {
             "when was a key last used",
             "which keys are active or revoked",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = KeyList;

@@ -1,12 +1,9 @@
 //! `revoke_key`: revokes a key permanently.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::keys::Keys;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_store::KeyId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Revokes an API key.
 pub struct RevokeKey;
@@ -37,13 +34,7 @@ impl Tool for RevokeKey {
         example: r#"{ "key_id": "3f2b8c1e-5d4a-4f6b-9a7c-8e1d2f3a4b5c" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::delete("/api/keys/{key_id}")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "revoke an API key",
             "a key has leaked",
@@ -54,6 +45,7 @@ impl Tool for RevokeKey {
             "disable a key that I pushed by accident",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = KeyToRevoke;
     type Output = Revoked;

@@ -2,14 +2,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Registry;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use crate::prelude::*;
 
 /// Lists the models.
 pub struct ListModels;
@@ -36,16 +31,10 @@ impl Tool for ListModels {
         title: "List the models",
         summary: "Lists the models that can vote, with provider, price and capabilities. Fetched from the upstream once an hour.",
         manual: include_str!("list_models.md"),
-        example: "{}",
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/models")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "which models vote",
             "who are the voters",
@@ -61,6 +50,7 @@ impl Tool for ListModels {
             "is a model supported",
         ],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = ModelList;

@@ -3,23 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::PanelOrder;
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::panel::{OrderBasis, PanelDefinition, PanelName};
 use ep_polling::roster::{MIN_NAMED, Member, ModelChoice, ModelNames, ModelSource};
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use ep_store::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::found::unknown_models;
 use super::view::Panel;
 use crate::polls::field;
+use crate::prelude::*;
 
 /// Stores a panel.
 pub struct CreatePanel;
@@ -31,16 +27,13 @@ pub struct PanelToCreate {
     /// Its name. A name that the account already has gets its next version.
     pub name: PanelName,
     /// Ids of 2 to 150 models, the strongest first, without *.
-    #[serde(default)]
     pub models: Option<ModelNames>,
     /// A preset whose present models become the panel, instead of models.
-    #[serde(default)]
     pub preset: Option<String>,
     /// The rule for a tie, unless a poll has its own (default report).
     #[serde(default, deserialize_with = "schema::word")]
     pub on_tie: Option<TieRule>,
     /// Confidence at which its polls stop early, unless a poll has its own (default 0.95).
-    #[serde(default)]
     pub confidence_threshold: Option<Threshold>,
 }
 
@@ -67,13 +60,8 @@ impl Tool for CreatePanel {
         example: include_str!("create_panel.example.json"),
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/panels")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "create a panel of judges",
             "save a panel of judges",
@@ -82,6 +70,7 @@ impl Tool for CreatePanel {
             "make a new version of a panel",
         ],
         faults: &[Kind::InvalidPreset, Kind::Conflict, Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
     };
     type Input = PanelToCreate;
     type Output = CreatedPanel;

@@ -1,13 +1,9 @@
 //! `delete_panel`: deletes a panel of the caller's account.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::panel::PanelName;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::get_panel::not_found;
+use crate::prelude::*;
 
 /// Deletes a panel.
 pub struct DeletePanel;
@@ -39,15 +35,11 @@ impl Tool for DeletePanel {
         example: r#"{ "name": "support-tickets" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::delete("/api/panels/{name}")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["delete a panel", "remove a panel"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = PanelToDelete;
     type Output = DeletedPanel;

@@ -1,13 +1,9 @@
 //! `get_panel`: reads a panel of the caller's account.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::panel::PanelName;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::view::Panel;
+use crate::prelude::*;
 
 /// Reads a panel.
 pub struct GetPanel;
@@ -18,7 +14,6 @@ pub struct PanelQuery {
     /// Its name.
     pub name: PanelName,
     /// Its version (default the newest).
-    #[serde(default)]
     #[schemars(range(min = 1))]
     pub version: Option<u32>,
 }
@@ -34,15 +29,11 @@ impl Tool for GetPanel {
         example: r#"{ "name": "support-tickets" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/panels/{name}")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &["show the members of my panel", "read an earlier version of a panel", "rules of my panel"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = PanelQuery;
     type Output = Panel;

@@ -1,17 +1,12 @@
 //! `list_panels`: lists the panels of the caller's account.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::panel::{OrderBasis, PanelName};
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use ep_polling::time::Timestamp;
 use ep_store::StoredPanel;
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use crate::prelude::*;
 
 /// Lists the caller's panels.
 pub struct ListPanels;
@@ -46,9 +41,25 @@ pub struct ListedPanel {
 
 impl ToolOutput for PanelList {}
 
-impl From<StoredPanel> for ListedPanel {
-    fn from(StoredPanel { version, definition, created_at }: StoredPanel) -> Self {
-        Self {
+impl Tool for ListPanels {
+    const SPEC: Spec = Spec {
+        name: "list_panels",
+        title: "List your panels",
+        summary: "Lists the panels of your account, each with its newest version and rules. Free.",
+        manual: include_str!("list_panels.md"),
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        rest: Some(Rest::get("/api/panels")),
+        agents: Agents::Extended,
+        intents: &["list my panels", "which panels do I have", "show all my panels"],
+        ..Spec::PLAIN
+    };
+    type Input = Nothing;
+    type Output = PanelList;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<PanelList, Fault> {
+        let panels = cx.store().panels_of(cx.account()?).await?;
+        let listed = |StoredPanel { version, definition, created_at }| ListedPanel {
             name: version.name,
             version: version.version,
             size: definition.models.len() as u32,
@@ -56,34 +67,7 @@ impl From<StoredPanel> for ListedPanel {
             on_tie: definition.on_tie,
             confidence_threshold: definition.confidence_threshold,
             created_at,
-        }
-    }
-}
-
-impl Tool for ListPanels {
-    const SPEC: Spec = Spec {
-        name: "list_panels",
-        title: "List your panels",
-        summary: "Lists the panels of your account, each with its newest version and rules. Free.",
-        manual: include_str!("list_panels.md"),
-        example: "{}",
-        access: Access::ACCOUNT,
-        effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
-        rest: Some(Rest::get("/api/panels")),
-        stream: None,
-        agents: Agents::Extended,
-        task: Task::None,
-        intents: &["list my panels", "which panels do I have", "show all my panels"],
-        faults: &[],
-    };
-    type Input = Nothing;
-    type Output = PanelList;
-
-    async fn call(cx: &Ctx, _: Nothing) -> Result<PanelList, Fault> {
-        let panels = cx.store().panels_of(cx.account()?).await?;
-        Ok(PanelList { panels: panels.into_iter().map(Into::into).collect() })
+        };
+        Ok(PanelList { panels: panels.into_iter().map(listed).collect() })
     }
 }

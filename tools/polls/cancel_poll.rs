@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-
 use super::follow::follow;
 use super::get_poll_status::PollStatus;
 use super::poll_query::PollQuery;
+use crate::prelude::*;
 
 /// Ends a poll early and keeps its votes.
 pub struct CancelPoll;
@@ -25,11 +22,7 @@ impl Tool for CancelPoll {
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Stop,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/polls/{poll_id}/cancel")),
-        stream: None,
         agents: Agents::Extended,
         task: Task::Cancel,
         intents: &[
@@ -43,6 +36,7 @@ impl Tool for CancelPoll {
             "no more votes are needed",
         ],
         faults: &[Kind::NotFound, Kind::Conflict],
+        ..Spec::PLAIN
     };
     type Input = PollQuery;
     type Output = PollStatus;

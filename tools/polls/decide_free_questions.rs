@@ -1,24 +1,13 @@
 //! `decide_free_questions`: asks several questions at once without an account.
 
-use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-use ep_polling::budget::Budget;
-use ep_polling::choices::Choices;
 use ep_polling::options::FreeOptions;
-use ep_polling::plan::Draft;
 use ep_polling::question::FreeQuestion;
-use ep_polling::roster::ModelChoice;
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::decide_questions::{Decisions, counted, decide, one_of};
 use super::draft::plan;
-use super::poll_free::FREE_PRESET;
+use super::poll_free::free_draft;
+use crate::prelude::*;
 
 /// Asks several questions at once without an account.
 pub struct DecideFreeQuestions;
@@ -56,13 +45,6 @@ pub struct FreeDecision {
     pub complete: bool,
 }
 
-impl FreeDecision {
-    /// Returns the choices; `index` names the question in faults.
-    fn choices(&self, index: usize) -> Result<Choices, Fault> {
-        one_of(self.options.clone(), self.levels.clone(), self.pass.as_deref(), index)
-    }
-}
-
 impl Tool for DecideFreeQuestions {
     const SPEC: Spec = Spec {
         name: "decide_free_questions",
@@ -72,15 +54,13 @@ impl Tool for DecideFreeQuestions {
         example: include_str!("decide_free_questions.example.json"),
         access: Access::ANONYMOUS,
         effect: Effect::Consult,
-        cost: Cost::Free,
         latency: Latency::Models,
         rate: Rate::Free,
         rest: Some(Rest::post("/api/decide")),
-        stream: None,
-        agents: Agents::None,
         task: Task::Decide,
         intents: &["decide several questions for free without a key"],
         faults: &[Kind::Busy, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
     };
     type Input = FreeDecisionRequest;
     type Output = Decisions;
@@ -89,20 +69,8 @@ impl Tool for DecideFreeQuestions {
         counted(&request.questions)?;
         let mut plans = Vec::with_capacity(request.questions.len());
         for (index, asked) in request.questions.iter().enumerate() {
-            let draft = Draft {
-                question: asked.question.clone().into(),
-                options: asked.choices(index)?,
-                models: ModelChoice::preset(FREE_PRESET),
-                panel: None,
-                threshold: Threshold::DEFAULT,
-                budget: Budget::DEFAULT,
-                pace: Pace::Fast,
-                private: false,
-                explanations: None,
-                complete: asked.complete,
-                on_tie: TieRule::Report,
-            };
-            plans.push(plan(cx, draft).await?);
+            let options = one_of(asked.options.clone(), asked.levels.clone(), asked.pass.as_deref(), index)?;
+            plans.push(plan(cx, free_draft(asked.question.clone(), options, asked.complete)).await?);
         }
         let opener = Opener { request_ref: cx.request_ref.clone(), ..Opener::default() };
         decide(cx, plans, opener).await

@@ -1,10 +1,7 @@
 //! `decide_questions`: asks several questions at once, each a poll of its own, all or none.
 
-use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
 use ep_kernel::executor::PollState;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::ballot::TokenUsage;
 use ep_polling::budget::Budget;
 use ep_polling::choices::Choices;
@@ -15,8 +12,6 @@ use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::QuestionText;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::draft::{affordable, plan};
@@ -25,6 +20,7 @@ use super::poll_question::opener;
 use super::profile::Profile;
 use super::scale;
 use super::selection::NamedModels;
+use crate::prelude::*;
 use crate::results::PollResult;
 
 /// Asks several questions at once.
@@ -105,14 +101,7 @@ impl ToolOutput for Decisions {
     }
 }
 
-impl Decision {
-    /// Returns the choices; `index` names the question in faults.
-    fn choices(&self, index: usize) -> Result<Choices, Fault> {
-        one_of(self.options.clone(), self.levels.clone(), self.pass.as_deref(), index)
-    }
-}
-
-/// Returns the options or the levels of a question, which has one of the two.
+/// Returns the options or the levels of a question, which has one of the two; `index` names it in faults.
 pub(super) fn one_of(
     options: Option<impl Into<Choices>>,
     levels: Option<impl Into<Levels>>,
@@ -170,10 +159,7 @@ impl Tool for DecideQuestions {
         effect: Effect::Consult,
         cost: Cost::Metered,
         latency: Latency::Models,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/decide")),
-        stream: None,
-        agents: Agents::None,
         task: Task::Decide,
         intents: &["decide several questions in one request"],
         faults: &[
@@ -184,6 +170,7 @@ impl Tool for DecideQuestions {
             Kind::NotConfigured,
             Kind::Unavailable,
         ],
+        ..Spec::PLAIN
     };
     type Input = DecisionRequest;
     type Output = Decisions;
@@ -216,7 +203,7 @@ async fn plans(cx: &Ctx, request: DecisionRequest) -> Result<Vec<Plan>, Fault> {
         let on_tie = selection.on_tie.filter(|_| asked.levels.is_none()).unwrap_or_default();
         let draft = Draft {
             question: asked.question.clone().into(),
-            options: asked.choices(index)?,
+            options: one_of(asked.options.clone(), asked.levels.clone(), asked.pass.as_deref(), index)?,
             models: selection.models.clone(),
             panel: selection.panel.clone(),
             threshold,

@@ -1,13 +1,9 @@
 //! `delete_poll`: deletes a poll and its result.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::poll_id::PollId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::poll_access::owned;
+use crate::prelude::*;
 
 /// Deletes a poll.
 pub struct DeletePoll;
@@ -41,13 +37,8 @@ impl Tool for DeletePoll {
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB", "confirm": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::delete("/api/polls/{poll_id}")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "delete my poll",
             "delete EP-20260131-7KQ2M4X9TB",
@@ -57,6 +48,7 @@ impl Tool for DeletePoll {
             "take my poll offline",
         ],
         faults: &[Kind::NotFound, Kind::Conflict],
+        ..Spec::PLAIN
     };
     type Input = PollToDelete;
     type Output = DeletedPoll;

@@ -1,16 +1,14 @@
 //! `dry_run_poll`: reports all errors of a poll request at once, and its price.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, FieldFault, Kind};
+use ep_kernel::fault::FieldFault;
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::draft::{PollRequest, plan};
 use super::estimate::DryRun;
 use super::selection::NamedModels;
+use crate::prelude::*;
 
 /// Checks and prices a poll.
 pub struct DryRunPoll;
@@ -24,13 +22,8 @@ impl Tool for DryRunPoll {
         example: include_str!("dry_run_poll.example.json"),
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/poll/dry-run").only(Access::KEY)),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "what would this very poll cost",
             "check my question and options for errors",
@@ -43,6 +36,7 @@ impl Tool for DryRunPoll {
             "preview the cost of this exact question",
         ],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
     };
     type Input = UncheckedRequest;
     type Output = DryRun;

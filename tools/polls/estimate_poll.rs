@@ -1,9 +1,6 @@
 //! `estimate_poll`: estimates the cost of a poll from its shape, for anyone.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::choices::Choices;
 use ep_polling::options::{Levels, MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS, Options};
 use ep_polling::panel::PanelRef;
@@ -11,8 +8,6 @@ use ep_polling::plan::Draft;
 use ep_polling::roster::ModelNames;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::draft::plan;
@@ -20,6 +15,7 @@ use super::estimate::Estimates;
 use super::profile::Profile;
 use super::scale;
 use super::selection::NamedModels;
+use crate::prelude::*;
 
 /// Estimates a poll by its models and its number of options.
 pub struct EstimatePoll;
@@ -92,13 +88,8 @@ impl Tool for EstimatePoll {
         example: include_str!("estimate_poll.example.json"),
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/poll/estimate")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "how much does a poll cost",
             "pricing",
@@ -111,6 +102,7 @@ impl Tool for EstimatePoll {
             "will it be expensive, give me an estimate first",
         ],
         faults: &[Kind::InvalidPreset, Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
     };
     type Input = PollShape;
     type Output = Estimates;

@@ -1,12 +1,10 @@
 //! `get_poll`: reads a poll with the fields for its owner.
 
-use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 
 use super::poll_query::PollQuery;
 use super::reply::{PollReply, PollResponse, RunningPoll};
+use crate::prelude::*;
 use crate::result_link::result_url;
 
 /// Reads a poll with the fields for its owner.
@@ -31,13 +29,7 @@ impl Tool for GetPoll {
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/polls/{poll_id}/result").accepted_until_final()),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "what did my poll cost",
             "how much did I spend on that poll",
@@ -46,6 +38,7 @@ impl Tool for GetPoll {
             "show the costs of my finished poll",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = PollQuery;
     type Output = PollReply;

@@ -2,23 +2,17 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::poll_id::PollId;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::poll_query::PollQuery;
 use super::reply::{POLL_AFTER_MS, RunningPoll};
 use super::summary::{Status, Summary};
+use crate::prelude::*;
 
 /// Reads the progress of a poll.
 pub struct GetPollStatus;
@@ -117,13 +111,7 @@ impl Tool for GetPollStatus {
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/polls/{poll_id}/status")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "how far is my poll",
             "is my poll done",
@@ -135,6 +123,7 @@ impl Tool for GetPollStatus {
             "where is my poll in the queue",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = PollQuery;
     type Output = PollStatus;

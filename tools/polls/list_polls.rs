@@ -1,18 +1,14 @@
 //! `list_polls`: lists the polls of an account, in pages.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 use ep_store::{BatchId, PastPoll, PollScope};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::summary::{Status, outcome_text};
 use crate::paging::{self, MAX_LIMIT, PollCursor, batch_of, check_limit, default_limit};
+use crate::prelude::*;
 
 /// Lists an account's polls.
 pub struct ListPolls;
@@ -25,11 +21,9 @@ pub struct PollPage {
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     pub limit: u32,
     /// `next_cursor` of the page before.
-    #[serde(default)]
     #[schemars(transform = PollCursor::describe)]
     pub cursor: Option<String>,
     /// Id of a batch: lists the polls of its rows, which are left out otherwise.
-    #[serde(default)]
     #[schemars(with = "Option<BatchId>")]
     pub batch_id: Option<String>,
 }
@@ -63,19 +57,6 @@ pub struct ListedPoll {
 
 impl ToolOutput for PollList {}
 
-impl From<PastPoll> for ListedPoll {
-    fn from(poll: PastPoll) -> Self {
-        Self {
-            status: Status::of_listed(&poll),
-            outcome: poll.end.map(|_| outcome_text(poll.tally.outcome(), &poll.options)),
-            tally: poll.tally.named(&poll.options),
-            cost_usd: poll.end.map(|end| Usd(end.cost)),
-            poll_id: poll.id,
-            created_at: poll.created_at,
-        }
-    }
-}
-
 impl Tool for ListPolls {
     const SPEC: Spec = Spec {
         name: "list_polls",
@@ -85,11 +66,7 @@ impl Tool for ListPolls {
         example: r#"{ "limit": 10 }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/polls")),
-        stream: None,
         agents: Agents::Extended,
         task: Task::List,
         intents: &[
@@ -101,7 +78,7 @@ impl Tool for ListPolls {
             "see all questions I have asked",
             "show my polls",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = PollPage;
     type Output = PollList;
@@ -115,6 +92,14 @@ impl Tool for ListPolls {
         let found = cx.store().polls_after(cx.account()?, scope, page.limit + 1, after).await?;
         let cursor = |poll: &PastPoll| PollCursor { at: poll.created_at, id: poll.id.clone() };
         let (found, next_cursor) = paging::page(found, page.limit, cursor);
-        Ok(PollList { polls: found.into_iter().map(Into::into).collect(), next_cursor })
+        let listed = |poll: PastPoll| ListedPoll {
+            status: Status::of_listed(&poll),
+            outcome: poll.end.map(|_| outcome_text(poll.tally.outcome(), &poll.options)),
+            tally: poll.tally.named(&poll.options),
+            cost_usd: poll.end.map(|end| Usd(end.cost)),
+            poll_id: poll.id,
+            created_at: poll.created_at,
+        };
+        Ok(PollList { polls: found.into_iter().map(listed).collect(), next_cursor })
     }
 }

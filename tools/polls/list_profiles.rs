@@ -2,15 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::profile::{Bundle, Profile};
+use crate::prelude::*;
 
 /// Lists the profiles.
 pub struct ListProfiles;
@@ -36,16 +29,10 @@ impl Tool for ListProfiles {
         title: "List poll profiles",
         summary: "Lists the profiles (conservative, balanced, quick) with their preset, threshold and cost, and the presets.",
         manual: include_str!("list_profiles.md"),
-        example: "{}",
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/profiles")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "which poll settings are there",
             "which presets can I choose",
@@ -54,7 +41,7 @@ impl Tool for ListProfiles {
             "difference between conservative, balanced and quick",
             "which profiles are offered",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = Profiles;

@@ -2,21 +2,19 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::budget::Budget;
+use ep_polling::choices::Choices;
 use ep_polling::plan::Draft;
 use ep_polling::poll_id::PollId;
+use ep_polling::question::FreeQuestion;
 use ep_polling::roster::ModelChoice;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
-use schemars::{JsonSchema, Schema};
-use serde::{Deserialize, Serialize};
+use schemars::Schema;
 use serde_json::{Map, Value};
 
 use super::audience::Audience;
@@ -28,6 +26,7 @@ use super::notices::notices;
 use super::poll_question::PollQuestion;
 use super::sentences::{EndedPoll, NOT_PROOF, quoted};
 use super::summary::Summary;
+use crate::prelude::*;
 use crate::result_link::result_url;
 
 /// The preset of free polls.
@@ -102,13 +101,9 @@ impl Tool for PollFree {
         example: include_str!("poll_free.example.json"),
         access: Access::ANONYMOUS,
         effect: Effect::Consult,
-        cost: Cost::Free,
         latency: Latency::Models,
         rate: Rate::Free,
         rest: Some(Rest::post("/api/poll")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "ask free models, I have no key",
             "poll without an account",
@@ -119,6 +114,7 @@ impl Tool for PollFree {
             "anonymous poll with open-weight models",
         ],
         faults: &[Kind::Busy, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
     };
     type Input = FreeRequest;
     type Output = FreeAnswer;
@@ -155,20 +151,7 @@ impl Tool for PollFree {
         }
         let dry_run = request.dry_run;
         let (question, options) = free_form::read(request)?;
-        let draft = Draft {
-            question: question.into(),
-            options,
-            models: ModelChoice::preset(FREE_PRESET),
-            panel: None,
-            threshold: Threshold::DEFAULT,
-            budget: Budget::DEFAULT,
-            pace: Pace::Fast,
-            private: false,
-            explanations: None,
-            complete: false,
-            on_tie: TieRule::Report,
-        };
-        let plan = plan(cx, draft).await?;
+        let plan = plan(cx, free_draft(question, options, false)).await?;
         if dry_run {
             return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan)));
         }
@@ -202,6 +185,23 @@ impl Tool for PollFree {
             scale: summary.scale,
             simulated: plan.simulated,
         }))
+    }
+}
+
+/// Drafts a poll of the free models.
+pub(super) fn free_draft(question: FreeQuestion, options: Choices, complete: bool) -> Draft {
+    Draft {
+        question: question.into(),
+        options,
+        models: ModelChoice::preset(FREE_PRESET),
+        panel: None,
+        threshold: Threshold::DEFAULT,
+        budget: Budget::DEFAULT,
+        pace: Pace::Fast,
+        private: false,
+        explanations: None,
+        complete,
+        on_tie: TieRule::Report,
     }
 }
 

@@ -2,12 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::{Billing, Opener};
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, MessageContent, ParsedInput, Rate, Rest, Spec, Task, Tool,
-};
+use ep_kernel::tool::{MessageContent, ParsedInput};
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
@@ -22,6 +18,7 @@ use super::free_form;
 use super::get_poll::reply;
 use super::reply::PollReply;
 use super::selection::NamedModels;
+use crate::prelude::*;
 
 /// Asks a roster of models one question.
 pub struct PollQuestion;
@@ -41,7 +38,6 @@ impl Tool for PollQuestion {
         effect: Effect::Consult,
         cost: Cost::Metered,
         latency: Latency::Models,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/poll")),
         stream: Some(Rest::post("/api/poll/stream").only(Access::KEY)),
         agents: Agents::Core,
@@ -72,6 +68,7 @@ impl Tool for PollQuestion {
             Kind::NotConfigured,
             Kind::Unavailable,
         ],
+        ..Spec::PLAIN
     };
     type Input = PollRequest;
     type Output = PollReply;

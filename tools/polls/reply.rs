@@ -28,7 +28,6 @@ use super::estimate::DryRun;
 use super::facts::{self, ResultText};
 use super::notices::notices;
 use super::reasons::{VoterReason, reasons};
-use super::sentences::EndedPoll;
 use super::summary::{FamilySpread, PollDecision, Status, Summary, family};
 
 /// The response of `poll_question`.
@@ -380,25 +379,6 @@ impl PollResponse {
             notices,
             result_url,
             created_at: *created_at,
-        }
-    }
-}
-
-impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
-    fn from(poll: &'a PollResponse) -> Self {
-        let (_, failed) = missing(&poll.votes);
-        Self {
-            tally: &poll.tally,
-            winner: poll.winning_option.as_deref(),
-            models: poll.models,
-            failed,
-            reason: poll.termination_reason,
-            confidence: poll.confidence,
-            threshold: Some(poll.confidence_threshold),
-            simulated: poll.simulated,
-            contested: poll.contested == Some(true),
-            no_answer: poll.no_answer,
-            scale: poll.scale.as_ref(),
         }
     }
 }

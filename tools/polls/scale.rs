@@ -23,7 +23,6 @@ pub struct FreeScaleRequest {
     /// 2 to 5 levels of at most 50 characters, lowest first.
     pub levels: FreeOptions,
     /// The lowest level that passes, but not the lowest of all. A tie fails.
-    #[serde(default)]
     pub pass: Option<String>,
 }
 

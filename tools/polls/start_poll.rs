@@ -2,14 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::poll_id::PollId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::draft::PollRequest;
@@ -17,6 +10,7 @@ use super::poll_question::{PlannedPoll, PollQuestion};
 use super::reply::POLL_AFTER_MS;
 use super::selection::NamedModels;
 use super::{GetPoll, GetPollStatus, WatchPoll};
+use crate::prelude::*;
 
 /// Opens a poll without waiting for it.
 pub struct StartPoll;
@@ -58,12 +52,7 @@ impl Tool for StartPoll {
         access: Access::ACCOUNT,
         effect: Effect::Consult,
         cost: Cost::Metered,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/polls").status(202)),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "start a poll and look at it later",
             "start a poll in the background",
@@ -73,6 +62,7 @@ impl Tool for StartPoll {
             "queue a poll and get its status URL",
         ],
         faults: <PollQuestion as Tool>::SPEC.faults,
+        ..Spec::PLAIN
     };
     type Input = PollRequest;
     type Output = StartedPoll;

@@ -1,16 +1,12 @@
 //! `watch_poll`: streams the events of a poll.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::stopping::MAX_ROSTER;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::follow::watch;
 use super::get_poll::reply;
 use super::reply::PollReply;
 use crate::poll_access::owned;
+use crate::prelude::*;
 
 /// Streams the events of a poll.
 pub struct WatchPoll;
@@ -21,7 +17,6 @@ pub struct WatchedPoll {
     /// The poll's id: EP-<date>-<suffix>.
     pub poll_id: String,
     /// The number of the last vote that was seen.
-    #[serde(default)]
     #[schemars(range(max = MAX_ROSTER))]
     pub after: Option<u32>,
 }
@@ -35,12 +30,8 @@ impl Tool for WatchPoll {
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
         latency: Latency::Models,
-        rate: Rate::Default,
-        rest: None,
         stream: Some(Rest::get("/api/polls/{poll_id}/events")),
-        agents: Agents::None,
         task: Task::Follow,
         intents: &[
             "watch my poll",
@@ -51,6 +42,7 @@ impl Tool for WatchPoll {
             "watch votes arrive in real time",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = WatchedPoll;
     type Output = PollReply;

@@ -3,20 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::reputation::{Figures, MIN_JUDGED};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
+use ep_kernel::reputation::MIN_JUDGED;
 use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
 use ep_polling::evaluation::{Fraction, binomial};
 use ep_polling::reputation::CalibrationSums;
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{mean, rounded};
+use crate::prelude::*;
 
 /// Reads the calibration of the panels.
 pub struct GetCalibration;
@@ -99,30 +93,6 @@ impl Interval {
     }
 }
 
-impl Calibration {
-    fn new(figures: &Figures, fresh_for: Duration) -> Self {
-        let mut panels: BTreeMap<&str, BTreeMap<AgreementLevel, CalibrationSums>> = BTreeMap::new();
-        for (CalibrationGroup { panel, level }, sums) in &figures.sums.calibration {
-            if sums.judged > 0 {
-                panels.entry(panel).or_default().insert(*level, *sums);
-            }
-        }
-        let panel = |(panel, levels): (&str, BTreeMap<AgreementLevel, CalibrationSums>)| {
-            let sums = |level| levels.get(&level).copied().unwrap_or_default();
-            let levels = AgreementLevel::ALL.map(|level| LevelCalibration::new(level, sums(level)));
-            PanelCalibration { panel: panel.to_owned(), levels: levels.into() }
-        };
-        Self {
-            panels: panels.into_iter().map(panel).collect(),
-            minimum_judged: MIN_JUDGED,
-            polls_read_earlier: figures.sums.read_earlier(),
-            caveat: CAVEAT.to_owned(),
-            computed_at: figures.computed_at,
-            fresh_for,
-        }
-    }
-}
-
 impl ToolOutput for Calibration {
     fn presentation(&self) -> Presentation {
         Presentation::shared(self.fresh_for)
@@ -135,16 +105,10 @@ impl Tool for GetCalibration {
         title: "Read the calibration of panels",
         summary: "Returns, for each panel and level of agreement, the share of outcomes that accounts judged right. Free.",
         manual: include_str!("get_calibration.md"),
-        example: "{}",
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/reputation/calibration")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "how often is a panel right",
             "are unanimous polls right more often",
@@ -154,14 +118,32 @@ impl Tool for GetCalibration {
             "how well calibrated are the polls",
             "accuracy by level of agreement",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = Calibration;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Calibration, Fault> {
         let figures = cx.reputation().figures().await?;
-        Ok(Calibration::new(&figures, cx.reputation().fresh_for(&figures)))
+        let mut panels: BTreeMap<&str, BTreeMap<AgreementLevel, CalibrationSums>> = BTreeMap::new();
+        for (CalibrationGroup { panel, level }, sums) in &figures.sums.calibration {
+            if sums.judged > 0 {
+                panels.entry(panel).or_default().insert(*level, *sums);
+            }
+        }
+        let panel = |(panel, levels): (&str, BTreeMap<AgreementLevel, CalibrationSums>)| {
+            let sums = |level| levels.get(&level).copied().unwrap_or_default();
+            let levels = AgreementLevel::ALL.map(|level| LevelCalibration::new(level, sums(level)));
+            PanelCalibration { panel: panel.to_owned(), levels: levels.into() }
+        };
+        Ok(Calibration {
+            panels: panels.into_iter().map(panel).collect(),
+            minimum_judged: MIN_JUDGED,
+            polls_read_earlier: figures.sums.read_earlier(),
+            caveat: CAVEAT.to_owned(),
+            computed_at: figures.computed_at,
+            fresh_for: cx.reputation().fresh_for(&figures),
+        })
     }
 }
 

@@ -2,17 +2,11 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::reputation::{Figures, MIN_VOTES};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
+use ep_kernel::reputation::MIN_VOTES;
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{mean, mean_usd, rounded};
+use crate::prelude::*;
 
 /// Reads the service's performance figures.
 pub struct GetReputation;
@@ -61,34 +55,6 @@ pub struct Totals {
     pub models: usize,
 }
 
-impl ServiceReputation {
-    fn new(figures: &Figures, fresh_for: Duration) -> Self {
-        let (service, models) = (figures.sums.service, &figures.sums.models);
-        let totals = Totals {
-            polls: service.polls,
-            free_polls: service.free,
-            cancelled_polls: service.cancelled,
-            polls_read_earlier: figures.sums.read_earlier(),
-            calls: models.values().map(|model| model.calls).sum(),
-            votes: models.values().map(|model| model.votes).sum(),
-            models: models.len(),
-        };
-        let enough = totals.votes >= MIN_VOTES;
-        let finished = service.polls - service.cancelled;
-        Self {
-            uptime_24h: figures.uptime_day.map(rounded),
-            uptime_30d: figures.uptime_month.map(rounded),
-            measured_since: figures.heartbeats_since,
-            success_rate: mean(service.answered, finished).filter(|_| enough),
-            average_latency_ms: mean(service.total_ms, finished).filter(|_| enough),
-            average_cost_usd: mean_usd(service.cost, service.polls).filter(|_| enough),
-            totals,
-            computed_at: figures.computed_at,
-            fresh_for,
-        }
-    }
-}
-
 impl ToolOutput for ServiceReputation {
     fn presentation(&self) -> Presentation {
         Presentation::shared(self.fresh_for)
@@ -101,16 +67,10 @@ impl Tool for GetReputation {
         title: "Read the service's reputation",
         summary: "Returns the service's uptime, success rate, average latency and average cost. Free.",
         manual: include_str!("get_reputation.md"),
-        example: "{}",
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/reputation")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "how reliable is this service",
             "how trustworthy is this API",
@@ -122,13 +82,35 @@ impl Tool for GetReputation {
             "your average latency and success rate",
             "statistics of the service",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = ServiceReputation;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<ServiceReputation, Fault> {
         let figures = cx.reputation().figures().await?;
-        Ok(ServiceReputation::new(&figures, cx.reputation().fresh_for(&figures)))
+        let (service, models) = (figures.sums.service, &figures.sums.models);
+        let totals = Totals {
+            polls: service.polls,
+            free_polls: service.free,
+            cancelled_polls: service.cancelled,
+            polls_read_earlier: figures.sums.read_earlier(),
+            calls: models.values().map(|model| model.calls).sum(),
+            votes: models.values().map(|model| model.votes).sum(),
+            models: models.len(),
+        };
+        let enough = totals.votes >= MIN_VOTES;
+        let finished = service.polls - service.cancelled;
+        Ok(ServiceReputation {
+            uptime_24h: figures.uptime_day.map(rounded),
+            uptime_30d: figures.uptime_month.map(rounded),
+            measured_since: figures.heartbeats_since,
+            success_rate: mean(service.answered, finished).filter(|_| enough),
+            average_latency_ms: mean(service.total_ms, finished).filter(|_| enough),
+            average_cost_usd: mean_usd(service.cost, service.polls).filter(|_| enough),
+            totals,
+            computed_at: figures.computed_at,
+            fresh_for: cx.reputation().fresh_for(&figures),
+        })
     }
 }

@@ -3,19 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::reputation::{Figures, MIN_VOTES};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
+use ep_kernel::reputation::MIN_VOTES;
 use ep_polling::reputation::{BallotSlot, ModelSums, SlotShare, WHOLE};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{mean, mean_usd, rounded};
+use crate::prelude::*;
 
 /// Reads the performance figures of the models.
 pub struct ListModelReputation;
@@ -142,21 +136,6 @@ impl SlotBias {
     }
 }
 
-impl ModelReputations {
-    fn new(figures: &Figures, limit: u32, fresh_for: Duration) -> Self {
-        let mut models: Vec<_> = figures.sums.models.iter().collect();
-        models.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.votes));
-        models.truncate(limit as usize);
-        let reputation = |(model, sums)| ModelReputation::new(model, sums, figures.sums.slots.get(model));
-        Self {
-            models: models.into_iter().map(reputation).collect(),
-            minimum_votes: MIN_VOTES,
-            computed_at: figures.computed_at,
-            fresh_for,
-        }
-    }
-}
-
 impl ToolOutput for ModelReputations {
     fn presentation(&self) -> Presentation {
         Presentation::shared(self.fresh_for)
@@ -172,13 +151,8 @@ impl Tool for ListModelReputation {
         example: r#"{ "limit": 20 }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/reputation/models")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "which models are reliable",
             "how fast is each model",
@@ -193,7 +167,7 @@ impl Tool for ListModelReputation {
             "the most accurate model by feedback",
             "how often does each model vote with the majority",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = ModelQuery;
     type Output = ModelReputations;
@@ -203,6 +177,15 @@ impl Tool for ListModelReputation {
             return Err(Fault::invalid("limit", format!("must be from 1 to {MOST}")));
         }
         let figures = cx.reputation().figures().await?;
-        Ok(ModelReputations::new(&figures, query.limit, cx.reputation().fresh_for(&figures)))
+        let mut models: Vec<_> = figures.sums.models.iter().collect();
+        models.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.votes));
+        models.truncate(query.limit as usize);
+        let reputation = |(model, sums)| ModelReputation::new(model, sums, figures.sums.slots.get(model));
+        Ok(ModelReputations {
+            models: models.into_iter().map(reputation).collect(),
+            minimum_votes: MIN_VOTES,
+            computed_at: figures.computed_at,
+            fresh_for: cx.reputation().fresh_for(&figures),
+        })
     }
 }

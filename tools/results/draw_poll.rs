@@ -1,16 +1,10 @@
 //! `draw_poll`: draws a poll as a Mermaid flow chart.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::poll_id::PollId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::diagram::diagram;
 use crate::poll_access::readable;
+use crate::prelude::*;
 
 /// Draws a poll.
 pub struct DrawPoll;
@@ -52,13 +46,9 @@ impl Tool for DrawPoll {
         example: include_str!("get_poll_result.example.json"),
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/graph/mermaid/{poll_id}").text("text/plain; charset=utf-8")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "draw a diagram of my poll",
             "visualise the votes of a poll",
@@ -66,6 +56,7 @@ impl Tool for DrawPoll {
             "flowchart of a poll",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = DrawnPoll;
     type Output = Drawing;

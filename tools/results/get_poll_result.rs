@@ -3,12 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Brief, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
+use ep_kernel::tool::Brief;
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::Usd;
 use ep_polling::no_answer::NoAnswer;
@@ -19,8 +15,6 @@ use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 use ep_store::Closing;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::poll_access::{owns, readable};
 use crate::polls::audience::Audience;
@@ -32,6 +26,7 @@ use crate::polls::reasons::{VoterReason, reasons};
 use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, missing, votes};
 use crate::polls::sentences::EndedPoll;
 use crate::polls::summary::{FamilySpread, PollDecision, Status, Summary, families};
+use crate::prelude::*;
 use crate::result_link::{GET_POLL_RESULT, result_url};
 
 /// Reads a result.
@@ -204,11 +199,9 @@ impl Tool for GetPollResult {
         example: include_str!("get_poll_result.example.json"),
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
         latency: Latency::Models,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/results/{poll_id}")),
-        stream: None,
         agents: Agents::Core,
         task: Task::Read,
         intents: &[
@@ -226,6 +219,7 @@ impl Tool for GetPollResult {
             "fetch the votes and the final tally of a poll",
         ],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = ResultQuery;
     type Output = PollResult;

@@ -1,17 +1,11 @@
 //! `list_recent_results`: lists the caller's latest polls.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_store::PastPoll;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::list_results::ListedOutcome;
+use crate::prelude::*;
 
 /// Lists the caller's latest polls.
 pub struct ListRecentResults;
@@ -38,12 +32,6 @@ pub struct RecentResult {
 
 impl ToolOutput for RecentList {}
 
-impl From<PastPoll> for RecentResult {
-    fn from(poll: PastPoll) -> Self {
-        Self { outcome: ListedOutcome::of(&poll), result_id: poll.id, created_at: poll.created_at }
-    }
-}
-
 /// Number of polls in the list.
 const RECENT: u32 = 5;
 
@@ -53,29 +41,27 @@ impl Tool for ListRecentResults {
         title: "List your latest polls",
         summary: "Lists the five latest polls of your account with their outcomes. Free.",
         manual: include_str!("list_recent_results.md"),
-        example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/results/recent").field("results").keys_by_setting()),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "what were my last polls",
             "my latest five results",
             "recent polls and results",
             "what did I poll recently",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = RecentList;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<RecentList, Fault> {
         let polls = cx.store().polls_of(cx.account()?, RECENT, 0).await?;
-        Ok(RecentList { results: polls.into_iter().map(Into::into).collect() })
+        let listed = |poll: PastPoll| RecentResult {
+            outcome: ListedOutcome::of(&poll),
+            result_id: poll.id,
+            created_at: poll.created_at,
+        };
+        Ok(RecentList { results: polls.into_iter().map(listed).collect() })
     }
 }

@@ -2,19 +2,16 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::ctx::{Ctx, ToolPorts};
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_kernel::ctx::ToolPorts;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Outcome;
 use ep_polling::time::Timestamp;
 use ep_store::{BatchId, PastPoll, PollSearch, UserId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::paging::{MAX_LIMIT, batch_of, check_limit, default_limit};
 use crate::polls::summary::{Status, winning_option};
+use crate::prelude::*;
 
 /// Lists the caller's polls.
 pub struct ListResults;
@@ -30,14 +27,12 @@ pub struct Page {
     #[serde(default)]
     pub offset: u32,
     /// Words that the question must contain, in any order and case.
-    #[serde(default)]
     #[schemars(length(max = MAX_SEARCH))]
     pub search: Option<String>,
     /// Lists running polls only.
     #[serde(default)]
     pub running: bool,
     /// Id of a batch: lists the polls of its rows, which are left out otherwise.
-    #[serde(default)]
     #[schemars(with = "Option<BatchId>")]
     pub batch_id: Option<String>,
 }
@@ -135,13 +130,7 @@ impl Tool for ListResults {
         example: r#"{ "limit": 10 }"#,
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/results").field("results").keys_by_setting()),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "which polls have I asked",
             "what did my polls cost",
@@ -150,7 +139,7 @@ impl Tool for ListResults {
             "search my polls for a word",
             "list past results of my account",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Page;
     type Output = ResultList;

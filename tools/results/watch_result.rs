@@ -1,15 +1,11 @@
 //! `watch_result`: streams the events of a poll that the caller may read.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::stopping::MAX_ROSTER;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::get_poll_result::PollResult;
 use crate::poll_access::readable;
 use crate::polls::follow::watch;
+use crate::prelude::*;
 
 /// Streams the events of a poll to anyone who may read its result.
 pub struct WatchResult;
@@ -22,7 +18,6 @@ pub struct WatchedResult {
     #[schemars(extend("x-aliases" = ["resultId"]))]
     pub poll_id: String,
     /// The number of the last vote that was seen.
-    #[serde(default)]
     #[schemars(range(max = MAX_ROSTER))]
     pub after: Option<u32>,
 }
@@ -36,15 +31,12 @@ impl Tool for WatchResult {
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
         latency: Latency::Models,
         rate: Rate::Results,
-        rest: None,
         stream: Some(Rest::get("/api/results/{poll_id}/events")),
-        agents: Agents::None,
-        task: Task::None,
         intents: &["watch somebody's poll", "follow a public result live", "the events of a shared poll"],
         faults: &[Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = WatchedResult;
     type Output = PollResult;

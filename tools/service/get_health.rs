@@ -1,13 +1,8 @@
 //! `get_health`: reports the health of the service to probes.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use crate::prelude::*;
 
 /// Reports health.
 pub struct GetHealth;
@@ -47,16 +42,10 @@ impl Tool for GetHealth {
         title: "Check health",
         summary: "Returns the health of the service and of its database.",
         manual: include_str!("get_health.md"),
-        example: "{}",
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::Exempt,
         rest: Some(Rest::get("/api/health")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "is the service up",
             "health check of the service",
@@ -66,7 +55,7 @@ impl Tool for GetHealth {
             "are you up, which version is running",
             "is the database ok",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = Health;

@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind, RecoveryAction};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
+use ep_kernel::fault::RecoveryAction;
+
+use crate::prelude::*;
 
 /// Lists the errors.
 pub struct ListErrors;
@@ -50,16 +46,10 @@ impl Tool for ListErrors {
         title: "List the errors",
         summary: "Lists every error code with its HTTP status and its recovery actions.",
         manual: include_str!("list_errors.md"),
-        example: "{}",
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/errors/catalog")),
-        stream: None,
         agents: Agents::Extended,
-        task: Task::None,
         intents: &[
             "what does this error mean",
             "the catalogue of errors",
@@ -69,7 +59,7 @@ impl Tool for ListErrors {
             "possible errors and how to handle them",
             "why do I get this error",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = Catalog;

@@ -1,13 +1,10 @@
 //! `challenge_wallet`: creates a message for a wallet to sign.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
 use ep_kernel::purpose::Purpose;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::time::Timestamp;
 use ep_store::WalletAddress;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Creates a message for a wallet to sign.
 pub struct ChallengeWallet;
@@ -50,13 +47,8 @@ impl Tool for ChallengeWallet {
         example: r#"{ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }"#,
         access: Access::PUBLIC,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::SignIn,
         rest: Some(Rest::get("/api/wallet/challenge")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "connect my wallet",
             "sign in with my wallet",
@@ -66,7 +58,7 @@ impl Tool for ChallengeWallet {
             "what should my wallet sign",
             "begin a login with my wallet address",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = WalletToChallenge;
     type Output = WalletChallenge;

@@ -1,13 +1,9 @@
 //! `revoke_key_by_wallet`: revokes a key by a wallet's signature.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_store::KeyId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::example_message;
+use crate::prelude::*;
 
 /// Revokes an API key of a wallet's account.
 pub struct RevokeKeyByWallet;
@@ -48,15 +44,11 @@ impl Tool for RevokeKeyByWallet {
         ),
         access: Access::PUBLIC,
         effect: Effect::Destroy,
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::SignIn,
         rest: Some(Rest::post("/api/wallet/revoke-key")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &["revoke a key with my wallet", "revoke an API key by a wallet's signature"],
         faults: &[Kind::Unauthenticated, Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = SignedRevocation;
     type Output = RevokedByWallet;

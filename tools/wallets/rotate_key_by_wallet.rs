@@ -1,17 +1,11 @@
 //! `rotate_key_by_wallet`: replaces all keys with a new one, by a wallet's signature.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_store::KeyId;
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::json;
 
 use super::example_message;
 use super::verify_wallet::SignedMessage;
+use crate::prelude::*;
 
 /// Replaces all API keys of a wallet's account with a new one.
 pub struct RotateKeyByWallet;
@@ -56,13 +50,8 @@ impl Tool for RotateKeyByWallet {
         example: concat!(r#"{ "message": ""#, example_message!(), r#"", "signature": "0x00" }"#),
         access: Access::PUBLIC,
         effect: Effect::Write { idempotent: false },
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::SignIn,
         rest: Some(Rest::post("/api/wallet/rotate-key")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "I lost my API key",
             "rotate my keys",
@@ -71,6 +60,7 @@ impl Tool for RotateKeyByWallet {
             "all my keys are compromised, rotate them by wallet",
         ],
         faults: &[Kind::Unauthenticated, Kind::NotFound],
+        ..Spec::PLAIN
     };
     type Input = SignedMessage;
     type Output = RotatedKey;

@@ -1,17 +1,10 @@
 //! `verify_wallet`: signs a wallet in.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, SessionChange, Spec, Task, Tool,
-    ToolOutput,
-};
 use ep_store::{UserId, WalletAddress};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::example_message;
+use crate::prelude::*;
 
 /// Signs a wallet in.
 pub struct VerifyWallet;
@@ -69,13 +62,8 @@ impl Tool for VerifyWallet {
         example: concat!(r#"{ "message": ""#, example_message!(), r#"", "signature": "0x00" }"#),
         access: Access::PUBLIC,
         effect: Effect::Write { idempotent: false },
-        cost: Cost::Free,
-        latency: Latency::Instant,
         rate: Rate::SignIn,
         rest: Some(Rest::post("/api/wallet/verify")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "create an account with my wallet",
             "verify a signed message",
@@ -85,6 +73,7 @@ impl Tool for VerifyWallet {
             "I signed the message, log me in",
         ],
         faults: &[Kind::Unauthenticated],
+        ..Spec::PLAIN
     };
     type Input = SignedMessage;
     type Output = WalletAccount;

@@ -1,15 +1,10 @@
 //! `get_webhook`: reads an account's webhook and its recent notifications.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_store::{NotificationRecord, NotificationState};
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use crate::prelude::*;
 
 /// Reads the caller's webhook.
 pub struct GetWebhook;
@@ -55,16 +50,9 @@ impl Tool for GetWebhook {
         title: "Get your webhook",
         summary: "Returns the URL that is notified when your polls end, and the state of deliveries. Free.",
         manual: include_str!("get_webhook.md"),
-        example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Read,
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::get("/api/account/webhook")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "where are my polls reported to",
             "was the webhook delivered",
@@ -74,7 +62,7 @@ impl Tool for GetWebhook {
             "which webhook is configured",
             "status of the last webhook delivery",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = WebhookReply;

@@ -1,13 +1,8 @@
 //! `rotate_webhook_secret`: creates a new secret for verifying notifications.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use schemars::JsonSchema;
 use secrecy::ExposeSecret;
-use serde::Serialize;
+
+use crate::prelude::*;
 
 /// Replaces the secret that signs the caller's notifications.
 pub struct RotateWebhookSecret;
@@ -31,22 +26,15 @@ impl Tool for RotateWebhookSecret {
         title: "Get a new webhook secret",
         summary: "Replaces the secret that signs your notifications, and returns the new one. Free.",
         manual: include_str!("rotate_webhook_secret.md"),
-        example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: false },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/account/webhook/secret")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "get the webhook secret",
             "the webhook secret has leaked",
             "a new secret for signing webhooks",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = Nothing;
     type Output = WebhookSecret;

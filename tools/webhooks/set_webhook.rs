@@ -1,13 +1,8 @@
 //! `set_webhook`: sets the URL for notifications about an account's polls.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
 use ep_kernel::schema::nullable;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Sets the caller's webhook.
 pub struct SetWebhook;
@@ -44,13 +39,7 @@ impl Tool for SetWebhook {
         example: r#"{ "url": "https://example.com/polls" }"#,
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
-        cost: Cost::Free,
-        latency: Latency::Instant,
-        rate: Rate::Default,
         rest: Some(Rest::post("/api/account/webhook")),
-        stream: None,
-        agents: Agents::None,
-        task: Task::None,
         intents: &[
             "notify me when a poll has ended",
             "set or register a webhook",
@@ -61,7 +50,7 @@ impl Tool for SetWebhook {
             "stop notifying me, remove the webhook",
             "send poll results to my endpoint",
         ],
-        faults: &[],
+        ..Spec::PLAIN
     };
     type Input = WebhookToSet;
     type Output = WebhookSet;

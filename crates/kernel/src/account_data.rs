@@ -4,26 +4,23 @@
 
 use std::sync::Arc;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::ports::Clock;
 use ep_polling::money::MicroUsd;
 use ep_store::{AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles, Store, UserId};
 
 /// Exports and deletes the data of accounts.
 pub struct AccountData {
-    store: Store,
-    clock: Arc<dyn Clock>,
+    /// The accounts and their data.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl AccountData {
-    /// Creates the service on this store.
-    pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
-    }
-
     /// Returns an account that can decide about its data. [`Kind::Forbidden`] for a pre-funded key, because
     /// its account belongs to its funder.
-    pub async fn own_account(&self, user: UserId) -> Result<AccountRecord, Fault> {
+    pub async fn own_account(&self, user: UserId) -> Result<AccountRecord> {
         let account = self.store.account_record(user).await?;
         if account.funder.is_some() {
             let text = "a pre-funded key cannot export or delete data; use a session or a full key of the account \
@@ -36,25 +33,16 @@ impl AccountData {
     /// Deletes the personal data of an account: see [`Store::delete_account`]. Returns the
     /// forfeited balance. [`Kind::Conflict`] while polls run, payments are open or a balance is not
     /// forfeited; [`Kind::AccountFrozen`] for a frozen account.
-    pub async fn delete_account(&self, user: UserId, forfeit_balance: bool) -> Result<MicroUsd, Fault> {
+    pub async fn delete_account(&self, user: UserId, forfeit_balance: bool) -> Result<MicroUsd> {
         self.delete(user, forfeit_balance, false).await
     }
 
     /// Deletes it as the operator, even if it is frozen.
-    pub async fn delete_account_as_operator(
-        &self,
-        user: UserId,
-        forfeit_balance: bool,
-    ) -> Result<MicroUsd, Fault> {
+    pub async fn delete_account_as_operator(&self, user: UserId, forfeit_balance: bool) -> Result<MicroUsd> {
         self.delete(user, forfeit_balance, true).await
     }
 
-    async fn delete(
-        &self,
-        user: UserId,
-        forfeit_balance: bool,
-        by_operator: bool,
-    ) -> Result<MicroUsd, Fault> {
+    async fn delete(&self, user: UserId, forfeit_balance: bool, by_operator: bool) -> Result<MicroUsd> {
         self.own_account(user).await?;
         let deletion = AccountDeletion { user, forfeit_balance, by_operator, at: self.clock.now() };
         match self.store.delete_account(deletion).await? {

@@ -1,7 +1,5 @@
 //! API keys: `ep_k_` and 43 base-62 characters (256 random bits). Only a keyed hash is ever stored.
 
-use std::fmt;
-
 use ep_store::KeyHash;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
@@ -16,9 +14,11 @@ pub const KEY_PREFIX: &str = "ep_k_";
 pub const PREFIX_CHARS: usize = 10;
 
 /// A plaintext key. It exists only when it is issued and in requests that present it. It is never stored.
+#[derive(Debug)]
 pub struct ApiKey(SecretString);
 
 /// The service's secret key for hashes, stored outside the database.
+#[derive(Debug)]
 pub struct Pepper(SecretBox<[u8; 64]>);
 
 impl ApiKey {
@@ -74,17 +74,7 @@ impl Pepper {
         digest.update(secret);
         Self(SecretBox::new(Box::new(digest.finalize().into())))
     }
-}
 
-/// The bytes of a new key and of its id.
-pub(crate) struct KeyMaterial {
-    /// Bytes of the key.
-    pub(crate) key: [u8; 32],
-    /// Bytes of its public id.
-    pub(crate) id: [u8; 16],
-}
-
-impl Pepper {
     /// Derives the key material from an idempotent request. Every repetition creates the same key, so retries
     /// never issue a second one.
     pub(crate) fn key_of(&self, request_ref: &str) -> KeyMaterial {
@@ -106,6 +96,14 @@ impl Pepper {
     }
 }
 
+/// The bytes of a new key and of its id.
+pub(crate) struct KeyMaterial {
+    /// Bytes of the key.
+    pub(crate) key: [u8; 32],
+    /// Bytes of its public id.
+    pub(crate) id: [u8; 16],
+}
+
 fn half(bytes: [u8; 32]) -> [u8; 16] {
     std::array::from_fn(|index| bytes[index])
 }
@@ -122,18 +120,6 @@ pub(crate) fn without_keys(text: String) -> String {
         clean.extend([KEY_PREFIX, "…", rest.strip_prefix('…').unwrap_or(rest)]);
     }
     clean
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(..)")
-    }
-}
-
-impl fmt::Debug for Pepper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pepper(..)")
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::ports::{CardEvent, CardProcessor, CheckoutPage, Clock, Entropy};
 use ep_polling::time::Timestamp;
 use ep_store::{Cents, CheckoutId, NewCheckout, OpenCheckout, Settled, Treasury, UserId};
@@ -42,7 +42,7 @@ impl Cards {
     }
 
     /// Starts a payment for this account. [`Kind::NotConfigured`] without a processor.
-    pub async fn begin(&self, user: UserId, amount: Cents) -> Result<CheckoutPage, Fault> {
+    pub async fn begin(&self, user: UserId, amount: Cents) -> Result<CheckoutPage> {
         let processor = self.processor.as_ref().ok_or_else(not_configured)?;
         let id = CheckoutId::from_random(self.entropy.bytes());
         let checkout = NewCheckout { id, user, amount, created_at: self.clock.now() };
@@ -53,7 +53,7 @@ impl Cards {
     }
 
     /// Applies an event of the processor. Events may arrive twice, late or out of order.
-    pub async fn receive(&self, event: CardEvent) -> Result<(), Fault> {
+    pub async fn receive(&self, event: CardEvent) -> Result<()> {
         let now = self.clock.now();
         match event {
             CardEvent::Paid(paid) => match self.store.settle_checkout(&paid, now).await? {
@@ -93,7 +93,7 @@ impl Cards {
 
     /// Reconciles payments without a reported outcome, and applies pending reversals. Returns the number of
     /// payments looked up.
-    pub async fn reconcile(&self) -> Result<u32, Fault> {
+    pub async fn reconcile(&self) -> Result<u32> {
         let now = self.clock.now();
         if let Err(error) = self.store.apply_reversals(now).await {
             tracing::error!(error = %error, "failed to apply reversals of card payments");
@@ -116,7 +116,7 @@ impl Cards {
         checkout: NewCheckout,
         session: Option<String>,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let session = match session {
             Some(session) => session,
             None if now.since(checkout.created_at) > GIVE_UP_AFTER => {

@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::cards::Cards;
 use crate::event::{Progress, ProgressSink};
 use crate::executor::{Opener, PollExecutor, stalled};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::keys::Keys;
 use crate::links::Links;
 use crate::ports::{Clock, Entropy, Models};
@@ -71,7 +71,7 @@ pub struct DatabaseHealth {
 /// The result of the last check.
 struct LastCheck {
     at: Instant,
-    result: Result<(), Fault>,
+    result: Result<()>,
 }
 
 /// Time for which a result is repeated.
@@ -90,13 +90,13 @@ impl DatabaseHealth {
 
     /// Fails within half a second if all checks of the last ten seconds failed, and one more does. Without it, a new poll on a
     /// stalled disk waits until the store's own time limit. A busy machine fails single checks.
-    pub async fn refuse_while_stalled(&self) -> Result<(), Fault> {
+    pub async fn refuse_while_stalled(&self) -> Result<()> {
         let since = *self.failing_since.lock().unwrap_or_else(PoisonError::into_inner);
         if since.is_some_and(|since| since.elapsed() >= STALLED_AFTER) { self.check().await } else { Ok(()) }
     }
 
     /// Fails if the database cannot be read and written, or takes too long.
-    pub async fn check(&self) -> Result<(), Fault> {
+    pub async fn check(&self) -> Result<()> {
         let check = async {
             let mut last = self.last.lock().await;
             if let Some(LastCheck { at, result }) = &*last
@@ -172,7 +172,7 @@ impl Ctx {
     }
 
     /// Returns the caller's account. [`Kind::NotFound`] in the operator's own process, which has none.
-    pub fn account(&self) -> Result<UserId, Fault> {
+    pub fn account(&self) -> Result<UserId> {
         let message = "this process has no accounts, because it does not charge; use `ep admin`, or call a server with --server";
         self.caller.user().ok_or_else(|| Fault::new(Kind::NotFound, message))
     }
@@ -213,19 +213,19 @@ impl Ctx {
     }
 
     /// Opens a poll: see [`PollExecutor::open`]. Fails at once while the database is stalled.
-    pub async fn open_poll(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
+    pub async fn open_poll(&self, plan: Plan, opener: Opener) -> Result<PollId> {
         self.refuse_while_stalled(&opener).await?;
         self.polls().open(plan, opener).await
     }
 
     /// Opens several polls: see [`PollExecutor::open_all`]. Fails at once while the database is stalled.
-    pub async fn open_polls(&self, plans: Vec<Plan>, opener: Opener) -> Result<Vec<PollId>, Fault> {
+    pub async fn open_polls(&self, plans: Vec<Plan>, opener: Opener) -> Result<Vec<PollId>> {
         self.refuse_while_stalled(&opener).await?;
         self.polls().open_all(plans, opener).await
     }
 
     /// Fails while the database is stalled, except for rows of batches, which can wait.
-    async fn refuse_while_stalled(&self, opener: &Opener) -> Result<(), Fault> {
+    async fn refuse_while_stalled(&self, opener: &Opener) -> Result<()> {
         if opener.batch.is_none() { self.health().refuse_while_stalled().await } else { Ok(()) }
     }
 

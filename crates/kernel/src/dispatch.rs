@@ -19,7 +19,7 @@ use tracing::Instrument;
 use crate::app::App;
 use crate::ctx::{Ctx, ToolPorts};
 use crate::event::ProgressSink;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::guard::{self, Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
 use crate::idempotency::{Claimed, fingerprint};
 use crate::method::Method;
@@ -111,7 +111,7 @@ pub fn dispatch(
     app: &Arc<App>,
     entry: &'static Entry,
     call: Call,
-    input: Result<Value, Fault>,
+    input: Result<Value>,
 ) -> BoxFuture<'static, Guarded<CallOutput>> {
     let app = Arc::clone(app);
     // Boxed separately, so that it takes no space while the call runs.
@@ -132,7 +132,7 @@ pub fn call<T: Tool>(
     entry: &'static Entry,
     call: Call,
     input: T::Input,
-) -> BoxFuture<'static, Result<Typed<T::Output>, Fault>> {
+) -> BoxFuture<'static, Result<Typed<T::Output>>> {
     let app = Arc::clone(app);
     async move {
         let admitted = match admit(&app, entry, call).await {
@@ -181,7 +181,7 @@ fn deadline(entry: &Entry, ports: &ToolPorts) -> Duration {
 
 /// Runs an operation for the service itself: a row of a batch, or another look at one. It is no request of a client, so it counts
 /// against no allowance, and only an internal fault has a log line. It has no time limit: a row is leased, and waits for its polls.
-pub async fn dispatch_internal(entry: &'static Entry, cx: Ctx, input: Value) -> Result<CallOutput, Fault> {
+pub async fn dispatch_internal(entry: &'static Entry, cx: Ctx, input: Value) -> Result<CallOutput> {
     guard::check(entry.spec.access, entry.spec.effect, &cx.caller, format_args!(""))?;
     let started = Instant::now();
     let result = guard::caught(entry.run(cx, input)).await;
@@ -206,7 +206,7 @@ impl AdmittedCall {
     }
 
     /// Runs the call.
-    pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<CallOutput>> {
+    pub fn run(self, input: Result<Value>) -> BoxFuture<'static, Guarded<CallOutput>> {
         let kind = self.entry.spec.kind();
         let done = self.run_unmarked(input);
         let marked = done.map(move |mut done| {
@@ -216,7 +216,7 @@ impl AdmittedCall {
         marked.boxed()
     }
 
-    fn run_unmarked(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<CallOutput>> {
+    fn run_unmarked(self, input: Result<Value>) -> BoxFuture<'static, Guarded<CallOutput>> {
         let input = match input {
             Ok(input) => input,
             Err(fault) => return self.refuse(fault),
@@ -235,7 +235,7 @@ impl AdmittedCall {
     }
 
     /// Runs the call of this operation with its input.
-    pub async fn run_typed<T: Tool>(self, input: T::Input) -> Result<Typed<T::Output>, Fault> {
+    pub async fn run_typed<T: Tool>(self, input: T::Input) -> Result<Typed<T::Output>> {
         let Self { app, entry, admitted, idempotency_key, mistakes, cx, .. } = self;
         let is_typed = entry.spec.name == T::SPEC.name && idempotency_key.is_none() && mistakes.is_none();
         let work = async move {
@@ -292,13 +292,13 @@ impl AdmittedCall {
 }
 
 /// Repeats a call while an earlier one with its idempotency key runs: at most this long, or until its work is known.
-async fn repeated<F: Future<Output = Result<CallOutput, Fault>>>(
+async fn repeated<F: Future<Output = Result<CallOutput>>>(
     once: impl Fn(Ctx, Value) -> F,
     cx: Ctx,
     input: Value,
     limit: Duration,
     for_work: bool,
-) -> Result<CallOutput, Fault> {
+) -> Result<CallOutput> {
     let until = Instant::now() + limit;
     let [mut pause, longest] = PAUSES;
     loop {
@@ -321,7 +321,7 @@ async fn repeated<F: Future<Output = Result<CallOutput, Fault>>>(
 }
 
 /// Waits until a poll has ended.
-async fn ended(cx: &Ctx, poll: &PollId) -> Result<(), Fault> {
+async fn ended(cx: &Ctx, poll: &PollId) -> Result<()> {
     if let Some(mut follow) = cx.polls().follow(poll).await? {
         while !follow.next().await?.is_empty() {}
     }
@@ -331,18 +331,15 @@ async fn ended(cx: &Ctx, poll: &PollId) -> Result<(), Fault> {
 /// An input without empty arguments, and the mistakes in its arguments.
 type CheckedInput = (Value, Option<Fault>);
 
-/// Removes empty arguments. Before the idempotency key is claimed, because a repetition may omit them.
+/// Refuses unknown arguments where they are refused on every surface, and removes empty ones. Before the idempotency key
+/// is claimed, because a repetition may omit them.
 fn checked(entry: &Entry, mut input: Value) -> CheckedInput {
-    let found = known_only(entry, &input).and_then(|()| entry.remove_empty(&mut input)).err();
-    (input, found)
-}
-
-/// Refuses an input with unknown arguments where they are refused on every surface.
-fn known_only(entry: &Entry, input: &Value) -> Result<(), Fault> {
-    match input {
+    let known = match &input {
         Value::Object(fields) if entry.spec.refuses_unknown() => entry.refuse_unknown(fields, &[]),
         _ => Ok(()),
-    }
+    };
+    let found = known.and_then(|()| entry.remove_empty(&mut input)).err();
+    (input, found)
 }
 
 /// Runs an operation once per idempotency key, if one was sent.
@@ -353,7 +350,7 @@ async fn once(
     key: Option<String>,
     input: Value,
     deadline: Duration,
-) -> Result<CallOutput, Fault> {
+) -> Result<CallOutput> {
     let Some(key) = key else { return bounded(deadline, entry.run(cx, input)).await };
     let (input, fingerprint) = reading::read_value(input, |input| {
         let fingerprint = fingerprint(&input);
@@ -397,7 +394,7 @@ async fn still_running(app: &App, request_ref: &str) -> Fault {
     let running = fault(
         "a request with this Idempotency-Key is still running; send it again in a few seconds".to_owned(),
     );
-    match app.ports.batches.of_request(request_ref).await {
+    match app.ports.store.batch_of_request(request_ref).await {
         Ok(Some(batch)) => running.about_batch(batch),
         _ => running,
     }

@@ -20,7 +20,7 @@ use tracing::{Instrument, Span};
 
 use crate::api_key::{ApiKey, KEY_PREFIX};
 use crate::caller::Caller;
-use crate::fault::{Fault, Kind, whole_seconds};
+use crate::fault::{Fault, Kind, Result, whole_seconds};
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
 use crate::ports::Clock;
@@ -157,18 +157,18 @@ impl Admission {
     pub const LOCAL: Self = Self { caller: Caller::Local, allowance: None };
 
     /// Rejects a key or token whose scope does not include this effect.
-    pub fn check_scope(&self, effect: Effect) -> Result<(), Fault> {
+    pub fn check_scope(&self, effect: Effect) -> Result<()> {
         check_scope(effect, &self.caller)
     }
 
     /// Does the same as [`Self::check_scope`], but only for access tokens. Their clients can request a wider scope if the
     /// response's status is 403 (RFC 6750 §3.1).
-    pub fn check_token(&self, effect: Effect) -> Result<(), Fault> {
+    pub fn check_token(&self, effect: Effect) -> Result<()> {
         if matches!(self.caller, Caller::Token { .. }) { self.check_scope(effect) } else { Ok(()) }
     }
 
     /// Rejects a caller whose allowance is used up.
-    pub fn check_allowance(&self) -> Result<(), Fault> {
+    pub fn check_allowance(&self) -> Result<()> {
         exhausted(self.allowance.as_ref()).map_or(Ok(()), Err)
     }
 }
@@ -190,7 +190,7 @@ pub struct Guarded<T> {
     /// The request's id.
     pub request_id: RequestId,
     /// The output or the fault.
-    pub result: Result<T, Fault>,
+    pub result: Result<T>,
     /// The caller's remaining allowance, if it is limited.
     pub allowance: Option<Allowance>,
 }
@@ -240,7 +240,7 @@ impl Guard {
     }
 
     /// Admits a request and runs `work` for its caller.
-    pub async fn run<T, F: Future<Output = Result<T, Fault>>>(
+    pub async fn run<T, F: Future<Output = Result<T>>>(
         &self,
         policy: Policy,
         request: Request,
@@ -309,7 +309,7 @@ impl Guard {
         rate: Rate,
         credential: Credential,
         address: IpAddr,
-    ) -> Result<Option<Caller>, Fault> {
+    ) -> Result<Option<Caller>> {
         if rate == Rate::SignIn {
             // Signing in creates a new proof, so an old cookie must not prevent it.
             return Ok(None);
@@ -332,7 +332,7 @@ impl Guard {
 
     /// Identifies the caller; `None` if the request has no credential. A wrong credential is an error, never
     /// an anonymous caller.
-    async fn identify(&self, credential: Credential, address: IpAddr) -> Result<Option<Caller>, Fault> {
+    async fn identify(&self, credential: Credential, address: IpAddr) -> Result<Option<Caller>> {
         let (caller, message) = match credential {
             Credential::None => return Ok(None),
             Credential::Admitted(admission) => return Ok(Some(admission.caller)),
@@ -362,13 +362,13 @@ impl Guard {
 
     /// Returns the caller of a bare user id; `None` for an unknown user. A user id is not secret, so an
     /// account with money is rejected, and the caller can neither manage keys nor change settings.
-    async fn account_without_money(&self, user: UserId) -> Result<Option<Caller>, Fault> {
+    async fn account_without_money(&self, user: UserId) -> Result<Option<Caller>> {
         let balance = self.balances.balance(user).await?;
         let empty = balance.filter(|balance| balance.posted.is_zero() && balance.held.is_zero());
         Ok(empty.map(|_| Caller::Token { user, scope: Some(KeyScope::Polls) }))
     }
 
-    async fn bearer(&self, token: &SecretString, address: IpAddr) -> Result<Option<Caller>, Fault> {
+    async fn bearer(&self, token: &SecretString, address: IpAddr) -> Result<Option<Caller>> {
         if let Some(key) = ApiKey::parse(token.expose_secret()) {
             let owner = self.keys.owner(&key).await?;
             return Ok(owner.map(|owner| {
@@ -386,7 +386,7 @@ impl Guard {
     }
 
     /// Rejects callers that the policy does not admit.
-    fn check_access(&self, policy: &Policy, caller: &Caller) -> Result<(), Fault> {
+    fn check_access(&self, policy: &Policy, caller: &Caller) -> Result<()> {
         let token = if policy.access.key && self.tokens.is_some() { " or an access token" } else { "" };
         check(policy.access, policy.effect, caller, format_args!("{token}{}", policy.credential_hint))
     }
@@ -429,16 +429,13 @@ impl Admitted {
     }
 
     /// Runs the request within its deadline; a panic becomes a fault.
-    pub fn run<T>(self, work: impl Future<Output = Result<T, Fault>>) -> impl Future<Output = Guarded<T>> {
+    pub fn run<T>(self, work: impl Future<Output = Result<T>>) -> impl Future<Output = Guarded<T>> {
         let deadline = self.policy.deadline;
         self.finish(bounded(deadline, work))
     }
 
     /// Runs work that enforces the deadline itself.
-    pub(crate) fn finish<T>(
-        self,
-        work: impl Future<Output = Result<T, Fault>>,
-    ) -> impl Future<Output = Guarded<T>> {
+    pub(crate) fn finish<T>(self, work: impl Future<Output = Result<T>>) -> impl Future<Output = Guarded<T>> {
         // Boxed, because an async block stores a captured future twice.
         let work = Box::pin(work.instrument(self.span.clone()));
         async move {
@@ -453,7 +450,7 @@ impl Admitted {
 }
 
 /// Runs `work`; a panic becomes a fault.
-pub(crate) async fn caught<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+pub(crate) async fn caught<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("of an unknown kind");
@@ -462,10 +459,7 @@ pub(crate) async fn caught<T>(work: impl Future<Output = Result<T, Fault>>) -> R
 }
 
 /// Runs `work`; a panic or a timeout becomes a fault.
-pub(crate) async fn bounded<T>(
-    deadline: Duration,
-    work: impl Future<Output = Result<T, Fault>>,
-) -> Result<T, Fault> {
+pub(crate) async fn bounded<T>(deadline: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
     match tokio::time::timeout(deadline, caught(work)).await {
         Ok(result) => result,
         Err(_) => Err(Fault::new(
@@ -477,12 +471,7 @@ pub(crate) async fn bounded<T>(
 
 /// Rejects callers that an operation does not admit, and those whose scope does not include its effect.
 /// `hint` ends the advice to a caller without access.
-pub(crate) fn check(
-    access: Access,
-    effect: Effect,
-    caller: &Caller,
-    hint: fmt::Arguments<'_>,
-) -> Result<(), Fault> {
+pub(crate) fn check(access: Access, effect: Effect, caller: &Caller, hint: fmt::Arguments<'_>) -> Result<()> {
     if access.admits(caller) {
         return check_scope(effect, caller);
     }
@@ -500,7 +489,7 @@ const fn advice(access: Access) -> &'static str {
 }
 
 /// Rejects a key or an access token with insufficient scope.
-fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
+fn check_scope(effect: Effect, caller: &Caller) -> Result<()> {
     let needed = effect.scope();
     let scope = match caller {
         Caller::Key { terms, .. } if !terms.scope.includes(needed) => terms.scope,
@@ -543,7 +532,7 @@ pub(crate) fn record<T>(
     surface: &'static str,
     took: Duration,
     upstream: Duration,
-    result: &Result<T, Fault>,
+    result: &Result<T>,
 ) -> &'static str {
     let code = result.as_ref().map_or_else(|fault| fault.kind().row().code, |_| "ok");
     metrics::counter!("ep_requests_total", "tool" => tool, "surface" => surface, "code" => code).increment(1);
@@ -561,7 +550,7 @@ fn log_request<T>(
     surface: &'static str,
     took: Duration,
     upstream: Duration,
-    result: &Result<T, Fault>,
+    result: &Result<T>,
 ) {
     let code = record(policy.name, surface, took, upstream, result);
     let took_ms = took.as_secs_f64() * 1e3;

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::caller::Caller;
 use crate::canonical;
-use crate::fault::{Fault, Kind, StoredFault};
+use crate::fault::{Fault, Kind, Result, StoredFault};
 use crate::output::{CallOutput, Presentation};
 use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
@@ -62,7 +62,7 @@ pub enum Claimed {
     /// The same request is running; this is its [`Claim::request_ref`].
     Running(String),
     /// The request has already run; this is its reply.
-    Replay(Box<Result<CallOutput, Fault>>),
+    Replay(Box<Result<CallOutput>>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -77,7 +77,7 @@ enum StoredReply {
 
 /// Parses the header value: a structured-field string (`"…"`, RFC 9651) or a bare token.
 /// [`Kind::InvalidInput`](crate::fault::Kind) for another form.
-pub fn check_key(raw: &str) -> Result<&str, Fault> {
+pub fn check_key(raw: &str) -> Result<&str> {
     let raw = raw.trim();
     let key = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(raw);
     let fits = (1..=MAX_KEY).contains(&key.len())
@@ -109,7 +109,7 @@ impl Idempotency {
         caller: &Caller,
         key: &str,
         fingerprint: &str,
-    ) -> Result<Claimed, Fault> {
+    ) -> Result<Claimed> {
         let scope = digest(&[&caller.scope(), operation, check_key(key)?]);
         let now = self.clock.now();
         let expires = now.after(STORED_FOR);
@@ -145,7 +145,7 @@ impl Idempotency {
     }
 
     /// Stores the reply, or releases the claim if the reply must not be stored.
-    pub async fn finish(&self, claim: Claim, reply: &Result<CallOutput, Fault>) {
+    pub async fn finish(&self, claim: Claim, reply: &Result<CallOutput>) {
         let stored = match reply {
             Ok(CallOutput { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
             Ok(output) => self.write(output, &claim).ok(),
@@ -163,11 +163,11 @@ impl Idempotency {
     }
 
     /// Deletes expired replies.
-    pub async fn sweep(&self) -> Result<(), Fault> {
+    pub async fn sweep(&self) -> Result<()> {
         Ok(self.runtime.sweep_claims(self.clock.now()).await.map(drop)?)
     }
 
-    fn write(&self, output: &CallOutput, claim: &Claim) -> Result<String, Fault> {
+    fn write(&self, output: &CallOutput, claim: &Claim) -> Result<String> {
         let CallOutput { value, mut presentation } = output.clone();
         let sensitive = presentation.sensitive;
         let value = presentation.repeated.take().unwrap_or(value);
@@ -182,7 +182,7 @@ impl Idempotency {
 
     /// Reads a stored reply. One that holds a secret is returned to the credential of the first request alone: another
     /// one of the account may be more limited.
-    fn read(&self, stored: &str, scope: &str, credential: &str) -> Result<Result<CallOutput, Fault>, Fault> {
+    fn read(&self, stored: &str, scope: &str, credential: &str) -> Result<Result<CallOutput, Fault>> {
         let opened;
         let text = match stored.strip_prefix(SEALED) {
             Some(sealed) => {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::api_key::{ApiKey, KeyMaterial, Pepper};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -47,7 +47,7 @@ impl Keys {
 
     /// Issues a key. [`Kind::NotFound`] for an unknown user, [`Kind::Conflict`] if it already has
     /// [`MAX_ACTIVE_KEYS`] active keys.
-    pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
+    pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey> {
         self.issue_on(user, label, KeyTerms::default(), None, Creator::Proof, None).await
     }
 
@@ -56,7 +56,7 @@ impl Keys {
     pub fn expiry_of_created_key(
         own: Option<&KeyTerms>,
         requested: Option<Timestamp>,
-    ) -> Result<Option<Timestamp>, Fault> {
+    ) -> Result<Option<Timestamp>> {
         match (own.and_then(|own| own.expires_at), requested) {
             (Some(own), Some(requested)) if requested > own => Err(Fault::invalid(
                 "expires_at",
@@ -84,7 +84,7 @@ impl Keys {
         funds: Option<MicroUsd>,
         creator: Creator,
         request_ref: Option<&str>,
-    ) -> Result<IssuedKey, Fault> {
+    ) -> Result<IssuedKey> {
         if terms.expires_at.is_some_and(|at| at <= self.clock.now()) {
             return Err(Fault::invalid("expires_at", "must be in the future"));
         }
@@ -138,7 +138,7 @@ impl Keys {
         key: KeyId,
         amount: MicroUsd,
         request_ref: Option<&str>,
-    ) -> Result<KeyFunds, Fault> {
+    ) -> Result<KeyFunds> {
         let request = request_ref.map_or_else(|| hex::encode(self.entropy.bytes::<16>()), str::to_owned);
         let reference = format!("fund:{key}:{request}");
         let funded = self.store.fund_key(funder, key, amount, &reference, self.clock.now()).await;
@@ -153,7 +153,7 @@ impl Keys {
 
     /// Revokes all active keys of a user and issues a new one. Returns the number of revoked keys.
     /// [`Kind::NotFound`] for an unknown user.
-    pub async fn rotate(&self, user: UserId, label: KeyLabel) -> Result<(u32, IssuedKey), Fault> {
+    pub async fn rotate(&self, user: UserId, label: KeyLabel) -> Result<(u32, IssuedKey)> {
         let (new, issued) = self.draw(user, label);
         Ok((self.store.rotate_keys(&new).await?, issued))
     }
@@ -193,13 +193,13 @@ impl Keys {
     }
 
     /// Returns the keys of a user, newest first, including revoked and pre-funded ones.
-    pub async fn of_user(&self, user: UserId) -> Result<Vec<StoredKey>, Fault> {
+    pub async fn of_user(&self, user: UserId) -> Result<Vec<StoredKey>> {
         Ok(self.store.keys_of(user, self.clock.now()).await?)
     }
 
     /// Revokes a key for good. The remaining money of a pre-funded key returns to the account.
     /// [`Kind::NotFound`] if this user has no active key with this id.
-    pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Fault> {
+    pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<()> {
         if self.store.revoke_key(user, key, self.clock.now()).await? {
             Ok(())
         } else {
@@ -216,12 +216,12 @@ impl Keys {
     }
 
     /// Returns the id, user and terms of a presented key; `None` if it is unknown, revoked or expired.
-    pub async fn owner(&self, key: &ApiKey) -> Result<Option<KeyOwner>, Fault> {
+    pub async fn owner(&self, key: &ApiKey) -> Result<Option<KeyOwner>> {
         Ok(self.store.key_owner(&key.hash(&self.pepper), self.clock.now()).await?)
     }
 
     /// Stores the times of the last uses of keys.
-    pub async fn record_uses(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), Fault> {
+    pub async fn record_uses(&self, uses: &[(KeyId, Timestamp)]) -> Result<()> {
         Ok(self.store.touch_keys(uses).await?)
     }
 }

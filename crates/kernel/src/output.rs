@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Result};
 
 /// The output of an operation.
 pub trait ToolOutput: Serialize + JsonSchema + Send + 'static {
@@ -67,7 +67,7 @@ pub struct CallOutput {
 impl CallOutput {
     /// Converts the JSON to the type of the operation's output. A stored output of an identical request is JSON, too, and
     /// fields that the type does not have are ignored.
-    pub fn typed<O: DeserializeOwned>(self) -> Result<Typed<O>, Fault> {
+    pub fn typed<O: DeserializeOwned>(self) -> Result<Typed<O>> {
         let output = serde_json::from_value(self.value).map_err(Fault::internal)?;
         Ok(Typed { output, presentation: self.presentation })
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Result};
 
 /// Units of work for each byte of the text. A unit is a value that is visited, or a byte that is hashed or compared.
 const UNITS_PER_BYTE: usize = 4;
@@ -65,10 +65,7 @@ static READERS: LazyLock<Semaphore> =
 
 /// Reads a text of this length, in bytes. A long one takes milliseconds, so it is read on a thread that may block, by a
 /// few at once.
-pub async fn read<T: Send + 'static>(
-    length: usize,
-    read: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Fault> {
+pub async fn read<T: Send + 'static>(length: usize, read: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     if length <= MAX_READ_HERE {
         return Ok(read());
     }
@@ -82,13 +79,13 @@ pub async fn read<T: Send + 'static>(
 pub async fn read_value<T: Send + 'static>(
     value: Value,
     read_it: impl FnOnce(Value) -> T + Send + 'static,
-) -> Result<T, Fault> {
+) -> Result<T> {
     let length = if is_long(&value) { usize::MAX } else { 0 };
     read(length, move || read_it(value)).await
 }
 
 /// Runs a reader beside the async workers.
-async fn beside(reader: Box<dyn FnOnce() + Send>) -> Result<(), Fault> {
+async fn beside(reader: Box<dyn FnOnce() + Send>) -> Result<()> {
     let permit = READERS.acquire().await.map_err(Fault::internal)?;
     let running = tokio::task::spawn_blocking(move || {
         // A reader whose text is no longer waited for keeps its permit until it ends.

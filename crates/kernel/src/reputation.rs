@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use crate::fault::Fault;
+use crate::fault::Result;
 use crate::ports::Clock;
 use ep_polling::reputation::Sums;
 use ep_polling::time::Timestamp;
@@ -60,7 +60,7 @@ impl Reputation {
     }
 
     /// Returns the figures, at most [`TTL`] old. Concurrent callers wait for one computation.
-    pub async fn figures(&self) -> Result<Arc<Figures>, Fault> {
+    pub async fn figures(&self) -> Result<Arc<Figures>> {
         let mut last = self.last.lock().await;
         let now = self.clock.now();
         // A clock that was set back would cache them for longer.
@@ -79,7 +79,7 @@ impl Reputation {
         TTL.saturating_sub(self.clock.now().since(figures.computed_at))
     }
 
-    async fn compute(&self, now: Timestamp) -> Result<Figures, Fault> {
+    async fn compute(&self, now: Timestamp) -> Result<Figures> {
         let (this, sums) = (minute(now), self.store.sums().await?);
         let since = [this - DAY, this - MONTH];
         let beats = self.store.heartbeats(since, this).await?;
@@ -93,7 +93,7 @@ impl Reputation {
     }
 
     /// Counts the polls that have ended since the last run.
-    pub async fn count_polls(&self) -> Result<(), Fault> {
+    pub async fn count_polls(&self) -> Result<()> {
         for _ in 0..ROUNDS {
             if self.store.count_polls(PER_TRANSACTION).await? < PER_TRANSACTION {
                 break;
@@ -103,12 +103,12 @@ impl Reputation {
     }
 
     /// Records that the service is running.
-    pub async fn beat(&self) -> Result<(), Fault> {
+    pub async fn beat(&self) -> Result<()> {
         Ok(self.store.beat(minute(self.clock.now())).await?)
     }
 
     /// Deletes heartbeats that no figure needs.
-    pub async fn sweep(&self) -> Result<(), Fault> {
+    pub async fn sweep(&self) -> Result<()> {
         Ok(self.store.delete_old_heartbeats(minute(self.clock.now()) - STORED_MINUTES).await?)
     }
 }

@@ -16,7 +16,7 @@ mod json_type;
 use json_type::integers;
 pub use json_type::{JsonType, read_text, types_beside_text};
 
-use crate::fault::{Fault, shown};
+use crate::fault::{Fault, Result, shown};
 use crate::likeness::{likeness, resemblance};
 use ep_polling::schema::TEXT_PATTERNS;
 
@@ -289,12 +289,12 @@ fn constants(branches: &[Value]) -> Option<Value> {
 }
 
 /// Decodes an input. The fault names every invalid field and the expected value.
-pub fn decode<T: DeserializeOwned + JsonSchema>(mut input: Value) -> Result<T, Fault> {
+pub fn decode<T: DeserializeOwned + JsonSchema>(mut input: Value) -> Result<T> {
     decode_from(&mut input)
 }
 
 /// Decodes an input like [`decode`], and leaves it to the caller.
-pub fn decode_from<T: DeserializeOwned + JsonSchema>(input: &mut Value) -> Result<T, Fault> {
+pub fn decode_from<T: DeserializeOwned + JsonSchema>(input: &mut Value) -> Result<T> {
     if !input.is_object() {
         return Err(Fault::invalid("", "the input must be a JSON object"));
     }

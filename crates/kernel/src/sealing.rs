@@ -5,12 +5,13 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use secrecy::{ExposeSecret, SecretBox};
 use sha2::{Digest, Sha256};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Result};
 
 /// Bytes of a nonce: enough to choose it at random (draft-irtf-cfrg-xchacha §2).
 const NONCE: usize = 24;
 
 /// Encrypts secrets for the database, under a key derived from the service's secret.
+#[derive(Debug)]
 pub struct Sealer(SecretBox<[u8; 32]>);
 
 impl Sealer {
@@ -26,7 +27,7 @@ impl Sealer {
 
     /// Encrypts a text. Decryption requires the same `context`, so a sealed text cannot be moved to another
     /// record.
-    pub fn seal(&self, text: &str, context: &str, nonce: [u8; NONCE]) -> Result<String, Fault> {
+    pub fn seal(&self, text: &str, context: &str, nonce: [u8; NONCE]) -> Result<String> {
         let payload = Payload { msg: text.as_bytes(), aad: context.as_bytes() };
         let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload);
         let sealed = sealed.map_err(|_| Fault::internal("failed to encrypt a text"))?;
@@ -34,7 +35,7 @@ impl Sealer {
     }
 
     /// Decrypts a sealed text. Fails if the text, its context or the service's secret has changed.
-    pub fn open(&self, sealed: &str, context: &str) -> Result<String, Fault> {
+    pub fn open(&self, sealed: &str, context: &str) -> Result<String> {
         let unreadable = || Fault::internal("a sealed text cannot be decrypted; has EP_SECRET_KEY changed?");
         let bytes = hex::decode(sealed).map_err(|_| unreadable())?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE>().ok_or_else(unreadable)?;
@@ -45,12 +46,6 @@ impl Sealer {
 
     fn cipher(&self) -> XChaCha20Poly1305 {
         XChaCha20Poly1305::new(self.0.expose_secret().into())
-    }
-}
-
-impl std::fmt::Debug for Sealer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Sealer(..)")
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fault::Fault;
+use crate::fault::Result;
 
 /// Background work. Every task is counted, notified of the shutdown, and waited for.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ impl Tasks {
     pub fn every<F, Fut>(&self, name: &'static str, period: Duration, mut work: F)
     where
         F: FnMut() -> Fut + Send + 'static,
-        Fut: Future<Output = Result<(), Fault>> + Send + 'static,
+        Fut: Future<Output = Result<()>> + Send + 'static,
     {
         let stop = self.token();
         self.spawn(async move {

@@ -13,7 +13,7 @@ mod arguments;
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use ep_polling::money::MicroUsd;
 use futures::FutureExt;
@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 
 use crate::caller::Caller;
 use crate::ctx::Ctx;
-use crate::fault::{Fault, Kind, OperationKind};
+use crate::fault::{Fault, Kind, OperationKind, Result};
 use crate::output::CallOutput;
 use crate::reading;
 use crate::schema;
@@ -53,7 +53,7 @@ pub trait Tool: 'static {
         }
     }
     /// Validates an input as far as possible without a caller.
-    fn check(input: Value) -> Result<(), Fault> {
+    fn check(input: Value) -> Result<()> {
         schema::decode::<Self::Input>(input).map(drop)
     }
     /// Returns the mistakes of an invalid input that only the service's data reveal, such as an unknown preset, so that
@@ -67,9 +67,9 @@ pub trait Tool: 'static {
         schema::spelling_notices(schema, input)
     }
     /// Runs the operation.
-    fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
+    fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output>> + Send;
     /// Returns the maximum cost of a call. Operations that ask models compute it.
-    fn at_most(_: &Ctx, _: Self::Input) -> impl Future<Output = Result<MicroUsd, Fault>> + Send {
+    fn at_most(_: &Ctx, _: Self::Input) -> impl Future<Output = Result<MicroUsd>> + Send {
         std::future::ready(Ok(MicroUsd::ZERO))
     }
 }
@@ -112,6 +112,27 @@ pub fn with(known: &Map<String, Value>, content: Map<String, Value>) -> Map<Stri
 pub struct Nothing {}
 
 impl Spec {
+    /// The defaults of a specification: it admits nobody and has no binding, so that a forgotten field closes the
+    /// operation.
+    pub const PLAIN: Self = Self {
+        name: "",
+        title: "",
+        summary: "",
+        manual: "",
+        example: "{}",
+        access: Access { anonymous: false, cookie: false, key: false },
+        effect: Effect::Destroy,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: None,
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &[],
+        faults: &[],
+    };
+
     /// True if every surface refuses unknown arguments: ignoring a misspelt one could grant or spend more than was meant.
     /// Other operations name those that look misspelt in their notices, and ignore the rest; a batch has no notices.
     pub const fn refuses_unknown(&self) -> bool {
@@ -129,7 +150,8 @@ impl Spec {
     }
 }
 
-/// The specification of an operation. Every field is required, so the compiler is the checklist.
+/// The specification of an operation. Its texts, access and effect are always named (a test checks the texts and the
+/// access); the other fields where they differ from [`Spec::PLAIN`].
 pub struct Spec {
     /// Name: MCP tool, A2A skill, OpenAPI operation id, command-line verb.
     pub name: &'static str,
@@ -430,7 +452,7 @@ impl Rest {
 }
 
 /// The future of a call.
-type CallFuture = BoxFuture<'static, Result<CallOutput, Fault>>;
+type CallFuture = BoxFuture<'static, Result<CallOutput>>;
 
 /// An operation with erased types, used by surfaces and documents.
 pub struct Entry {
@@ -440,34 +462,18 @@ pub struct Entry {
     pub brief: Brief,
     /// True if the operation needs an account.
     pub needs_account: bool,
-    input: Cached<Schema>,
-    request: Cached<Schema>,
-    output: Cached<Schema>,
-    limits: Cached<Vec<String>>,
-    known: Cached<HashSet<String>>,
+    input: LazyLock<Schema>,
+    request: LazyLock<Schema>,
+    output: LazyLock<Schema>,
+    limits: LazyLock<Vec<String>>,
+    known: LazyLock<HashSet<String>>,
     parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
     remove_extended: fn(&mut Map<String, Value>),
-    check: fn(Value) -> Result<(), Fault>,
+    check: fn(Value) -> Result<()>,
     without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
     other_mistakes: fn(Ctx, Value) -> BoxFuture<'static, Option<Fault>>,
     run: fn(Ctx, Value, Vec<String>) -> CallFuture,
-    at_most: fn(Ctx, Value) -> BoxFuture<'static, Result<MicroUsd, Fault>>,
-}
-
-/// A value generated at its first use.
-struct Cached<T> {
-    generate: fn() -> T,
-    value: OnceLock<T>,
-}
-
-impl<T> Cached<T> {
-    const fn new(generate: fn() -> T) -> Self {
-        Self { generate, value: OnceLock::new() }
-    }
-
-    fn get(&self) -> &T {
-        self.value.get_or_init(self.generate)
-    }
+    at_most: fn(Ctx, Value) -> BoxFuture<'static, Result<MicroUsd>>,
 }
 
 impl std::fmt::Debug for Entry {
@@ -479,22 +485,22 @@ impl std::fmt::Debug for Entry {
 impl Entry {
     /// Returns the schema of the input for agents: see [`schema::input`].
     pub fn input(&self) -> &Schema {
-        self.input.get()
+        &self.input
     }
 
     /// Returns the schema of the input for programs: see [`schema::request`].
     pub fn request(&self) -> &Schema {
-        self.request.get()
+        &self.request
     }
 
     /// Returns the names of the optional arguments whose absence permits more, such as caps and `private`.
     pub fn limits(&self) -> &[String] {
-        self.limits.get()
+        &self.limits
     }
 
     /// Returns the schema of the output: see [`schema::output`].
     pub fn output(&self) -> &Schema {
-        self.output.get()
+        &self.output
     }
 
     /// Removes the arguments listed only for agents that request all tools: see [`schema::remove_extended`].
@@ -523,7 +529,7 @@ impl Entry {
     }
 
     /// Decodes the input and returns the maximum cost of a call with it.
-    pub fn at_most(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd, Fault>> {
+    pub fn at_most(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd>> {
         (self.at_most)(cx, input)
     }
 }
@@ -534,11 +540,11 @@ pub const fn entry<T: Tool>() -> Entry {
         spec: T::SPEC,
         brief: <T::Output as ToolOutput>::BRIEF,
         needs_account: T::NEEDS_ACCOUNT,
-        input: Cached::new(schema::input::<T::Input>),
-        request: Cached::new(request::<T>),
-        output: Cached::new(schema::output::<T::Output>),
-        limits: Cached::new(schema::limits_of::<T::Input>),
-        known: Cached::new(arguments::known::<T>),
+        input: LazyLock::new(schema::input::<T::Input>),
+        request: LazyLock::new(request::<T>),
+        output: LazyLock::new(schema::output::<T::Output>),
+        limits: LazyLock::new(schema::limits_of::<T::Input>),
+        known: LazyLock::new(arguments::known::<T>),
         parse_input: T::parse_input,
         remove_extended: schema::remove_extended::<T::Input>,
         check: T::check,
@@ -558,7 +564,7 @@ fn request<T: Tool>() -> Schema {
     schema
 }
 
-fn at_most<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd, Fault>> {
+fn at_most<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd>> {
     async move {
         let decoded = reading::read_value(input, schema::decode::<T::Input>).await??;
         T::at_most(&cx, decoded).await

@@ -107,51 +107,33 @@ impl BallotView {
     }
 }
 
-/// The reason for a missing vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum Reason {
-    /// No response within the time limit of one model.
-    Timeout,
-    /// No response before the poll's deadline.
-    Deadline,
-    /// The upstream was unreachable or closed the connection.
-    Unreachable,
-    /// The upstream or the model limited the request rate.
-    RateLimited,
-    /// The upstream was overloaded or not ready.
-    Busy,
-    /// The upstream rejected the request: unpaid, not permitted, or an unknown model.
-    Rejected,
-    /// The upstream reported an internal error.
-    UpstreamError,
-    /// The model refused to vote, or a content filter blocked its response.
-    Refused,
-    /// The response named no option, even after a repair request.
-    Unparsable,
-    /// The response named several options.
-    Conflicting,
-    /// The response reached the token limit before it named an option.
-    Truncated,
-}
-
-impl Reason {
-    /// The stable name of the reason.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Deadline => "deadline",
-            Self::Unreachable => "unreachable",
-            Self::RateLimited => "rate_limited",
-            Self::Busy => "busy",
-            Self::Rejected => "rejected",
-            Self::UpstreamError => "upstream_error",
-            Self::Refused => "refused",
-            Self::Unparsable => "unparsable",
-            Self::Conflicting => "conflicting",
-            Self::Truncated => "truncated",
-        }
+crate::words! {
+    /// The reason for a missing vote.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+    pub enum Reason {
+        /// No response within the time limit of one model.
+        Timeout = "timeout",
+        /// No response before the poll's deadline.
+        Deadline = "deadline",
+        /// The upstream was unreachable or closed the connection.
+        Unreachable = "unreachable",
+        /// The upstream or the model limited the request rate.
+        RateLimited = "rate_limited",
+        /// The upstream was overloaded or not ready.
+        Busy = "busy",
+        /// The upstream rejected the request: unpaid, not permitted, or an unknown model.
+        Rejected = "rejected",
+        /// The upstream reported an internal error.
+        UpstreamError = "upstream_error",
+        /// The model refused to vote, or a content filter blocked its response.
+        Refused = "refused",
+        /// The response named no option, even after a repair request.
+        Unparsable = "unparsable",
+        /// The response named several options.
+        Conflicting = "conflicting",
+        /// The response reached the token limit before it named an option.
+        Truncated = "truncated",
     }
 }
 
@@ -196,30 +178,19 @@ impl NoVote {
     }
 }
 
-/// The form of the response of a model that chats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum BallotMode {
-    /// A tool call that the request forced.
-    ForcedTool,
-    /// A tool call that the request offered but did not force.
-    OfferedTool,
-    /// JSON output that follows the request's schema.
-    JsonSchema,
-    /// Plain text.
-    Text,
-}
-
-impl BallotMode {
-    /// The stable name of the mode.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ForcedTool => "forced_tool",
-            Self::OfferedTool => "offered_tool",
-            Self::JsonSchema => "json_schema",
-            Self::Text => "text",
-        }
+crate::words! {
+    /// The form of the response of a model that chats.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+    pub enum BallotMode {
+        /// A tool call that the request forced.
+        ForcedTool = "forced_tool",
+        /// A tool call that the request offered but did not force.
+        OfferedTool = "offered_tool",
+        /// JSON output that follows the request's schema.
+        JsonSchema = "json_schema",
+        /// Plain text.
+        Text = "text",
     }
 }
 
@@ -296,6 +267,13 @@ pub struct ModelResponse {
     pub tokens: Option<Tokens>,
     /// The model that responded, if the upstream reports another one than requested.
     pub answered_by: Option<String>,
+}
+
+impl ModelResponse {
+    /// Creates a response of which nothing else is known.
+    pub fn new(vote: Result<usize, NoVote>, spend: Spend) -> Self {
+        Self { vote, probabilities: None, casting: None, spend, tokens: None, answered_by: None }
+    }
 }
 
 /// The stored outcome of asking one member. The ballots of a poll are its event log.

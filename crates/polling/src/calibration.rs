@@ -5,23 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::contested::is_low_share;
 use crate::tally::{Outcome, Tally};
 
-/// The share of the models that voted for the winner of a complete poll, in three levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum AgreementLevel {
-    /// Every model.
-    Unanimous,
-    /// At least two thirds of the models, but not all.
-    TwoThirds,
-    /// Less than two thirds of the models. Such a result is [contested](crate::contested).
-    BelowTwoThirds,
+crate::words! {
+    /// The share of the models that voted for the winner of a complete poll, in three levels.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+    pub enum AgreementLevel {
+        /// Every model.
+        Unanimous = "unanimous",
+        /// At least two thirds of the models, but not all.
+        TwoThirds = "two_thirds",
+        /// Less than two thirds of the models. Such a result is [contested](crate::contested).
+        BelowTwoThirds = "below_two_thirds",
+    }
 }
 
 impl AgreementLevel {
-    /// Every level, the highest agreement first.
-    pub const ALL: [Self; 3] = [Self::Unanimous, Self::TwoThirds, Self::BelowTwoThirds];
-
     /// Returns the level of a complete poll of so many models. A model without a vote counts against the winner. `None` for
     /// a tie, which has no winner, and for one model, which cannot agree with another.
     ///
@@ -44,15 +42,6 @@ impl AgreementLevel {
             _ if is_low_share(votes, models) => Self::BelowTwoThirds,
             _ => Self::TwoThirds,
         })
-    }
-
-    /// Returns the name of the level in responses and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unanimous => "unanimous",
-            Self::TwoThirds => "two_thirds",
-            Self::BelowTwoThirds => "below_two_thirds",
-        }
     }
 
     /// Returns the level with this name.

@@ -4,9 +4,6 @@
 //! sequences go. Marks of direction belong to texts in Arabic, Hebrew and others, so they stay, closed at the end of their
 //! paragraph: they cannot turn what follows the text.
 
-use std::iter::Peekable;
-use std::str::CharIndices;
-
 use crate::text::is_direction_mark;
 
 /// A converted text.
@@ -50,7 +47,7 @@ pub(crate) fn convert(text: &str) -> Converted {
             '\u{1B}' | '\u{90}' | '\u{98}' | '\u{9B}' | '\u{9D}'..='\u{9F}' => {
                 if let Some(length) = sequence(&text[at..]) {
                     conversions.sequences = true;
-                    skip_to(&mut chars, at + length);
+                    while chars.next_if(|(next, _)| *next < at + length).is_some() {}
                 } else {
                     converted.push(c);
                 }
@@ -73,10 +70,6 @@ pub(crate) fn convert(text: &str) -> Converted {
     }
     open.close(&mut converted);
     Converted { text: converted, conversions }
-}
-
-fn skip_to(chars: &mut Peekable<CharIndices<'_>>, end: usize) {
-    while chars.next_if(|(at, _)| *at < end).is_some() {}
 }
 
 /// Maximum length of a terminal sequence, in bytes. A longer one is no sequence.

@@ -35,3 +35,4 @@ pub mod text;
 pub mod threshold;
 pub mod tie_rule;
 pub mod time;
+mod words;

@@ -5,26 +5,16 @@ use serde::{Deserialize, Serialize};
 use crate::choices::ChoiceKind;
 use crate::tally::{Outcome, Tally};
 
-/// The reason why an ended poll has no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoAnswer {
-    /// No model voted.
-    NoVotes,
-    /// Options tie, and no rule decides.
-    Tie,
-    /// Too few votes: the missing ones could give another outcome.
-    Unsupported,
-}
-
-impl NoAnswer {
-    /// Returns the name used in responses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoVotes => "no_votes",
-            Self::Tie => "tie",
-            Self::Unsupported => "unsupported",
-        }
+crate::words! {
+    /// The reason why an ended poll has no answer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum NoAnswer {
+        /// No model voted.
+        NoVotes = "no_votes",
+        /// Options tie, and no rule decides.
+        Tie = "tie",
+        /// Too few votes: the missing ones could give another outcome.
+        Unsupported = "unsupported",
     }
 }
 

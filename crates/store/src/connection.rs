@@ -15,7 +15,7 @@ use crate::postgres::{ballots, connection as server};
 use crate::row::FromRow;
 use crate::sqlite::connection::{SqliteConnection, sqlite_error};
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::Value;
 
 /// The time limit of an audit, which reads the whole database.
@@ -38,11 +38,7 @@ pub(crate) enum Connection<'c> {
 
 impl Connection<'_> {
     /// Runs a statement; returns the number of changed rows.
-    pub(crate) async fn execute(
-        &mut self,
-        sql: impl Into<Statement>,
-        values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(&mut self, sql: impl Into<Statement>, values: &[Value<'_>]) -> Result<u64> {
         let sql = sql.into();
         match self {
             Self::Sqlite(db) => db.change(sql.sqlite, values).map_err(sqlite_error),
@@ -55,7 +51,7 @@ impl Connection<'_> {
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         let sql = sql.into();
         match self {
             Self::Sqlite(db) => db.row(sql.sqlite, values),
@@ -68,7 +64,7 @@ impl Connection<'_> {
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<R, StoreError> {
+    ) -> Result<R> {
         self.fetch_optional(sql, values).await?.ok_or_else(|| failed(UnexpectedData::MissingRow))
     }
 
@@ -77,7 +73,7 @@ impl Connection<'_> {
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
+    ) -> Result<Vec<R>> {
         let sql = sql.into();
         match self {
             Self::Sqlite(db) => db.rows(sql.sqlite, values),
@@ -86,7 +82,7 @@ impl Connection<'_> {
     }
 
     /// Inserts the ballots of the poll with this number, which this transaction has locked.
-    pub(crate) async fn insert_ballots(&mut self, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
+    pub(crate) async fn insert_ballots(&mut self, poll: i64, ballots: &[Ballot]) -> Result<()> {
         match self {
             Self::Sqlite(db) => db.insert_ballots(poll, ballots).map_err(sqlite_error),
             Self::Postgres(db) => ballots::insert(db, poll, ballots).await,
@@ -96,20 +92,17 @@ impl Connection<'_> {
 
 /// The body of a transaction.
 pub(crate) trait TransactionBody<T>:
-    for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T, StoreError>> + Send + 'static
+    for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static
 {
 }
 
 impl<T, W> TransactionBody<T> for W where
-    W: for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T, StoreError>> + Send + 'static
+    W: for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static
 {
 }
 
 /// Runs the body of a transaction on SQLite, where its operations are complete when they are first polled.
-pub(crate) fn run_on_sqlite<T>(
-    db: &mut SqliteConnection,
-    work: impl TransactionBody<T>,
-) -> Result<T, StoreError> {
+pub(crate) fn run_on_sqlite<T>(db: &mut SqliteConnection, work: impl TransactionBody<T>) -> Result<T> {
     let mut connection = Connection::Sqlite(db);
     work(&mut connection)
         .now_or_never()

@@ -15,7 +15,7 @@ use crate::postgres::Postgres;
 use crate::row::FromRow;
 use crate::sqlite::Sqlite;
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 #[cfg(feature = "testing")]
 use crate::testing::Interruption;
 use crate::value::Value;
@@ -58,10 +58,7 @@ impl Engine {
     }
 
     /// Runs an operation, which a test may interrupt.
-    async fn run<T>(
-        &self,
-        operation: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
+    async fn run<T>(&self, operation: impl Future<Output = Result<T>> + Send) -> Result<T> {
         #[cfg(feature = "testing")]
         if let Some(interruption) = &self.interruption {
             return interruption.around(operation).await;
@@ -82,7 +79,7 @@ impl Engine {
         &self,
         durability: Durability,
         work: impl TransactionBody<T>,
-    ) -> BoxFuture<'_, Result<T, StoreError>> {
+    ) -> BoxFuture<'_, Result<T>> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.transact(durability, work)).boxed(),
             Backend::Postgres(engine) => self.run(engine.transact(work)).boxed(),
@@ -93,7 +90,7 @@ impl Engine {
     pub(crate) fn snapshot<T: Send + 'static>(
         &self,
         work: impl TransactionBody<T>,
-    ) -> BoxFuture<'_, Result<T, StoreError>> {
+    ) -> BoxFuture<'_, Result<T>> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.snapshot(work)).boxed(),
             Backend::Postgres(engine) => self.run(engine.snapshot(work)).boxed(),
@@ -106,7 +103,7 @@ impl Engine {
         durability: Durability,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let sql = sql.into();
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.execute(durability, sql.sqlite, values)).await,
@@ -120,7 +117,7 @@ impl Engine {
         durability: Durability,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
+    ) -> Result<Vec<R>> {
         let sql = sql.into();
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.fetch_changed(durability, sql.sqlite, values)).await,
@@ -133,7 +130,7 @@ impl Engine {
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         let sql = sql.into();
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.fetch_optional(sql.sqlite, values)).await,
@@ -146,7 +143,7 @@ impl Engine {
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         let sql = sql.into();
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.fetch_by_key(sql.sqlite, values)).await,
@@ -159,7 +156,7 @@ impl Engine {
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
+    ) -> Result<Vec<R>> {
         let sql = sql.into();
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.fetch_all(sql.sqlite, values)).await,
@@ -168,12 +165,7 @@ impl Engine {
     }
 
     /// See [`PollStore::record`](crate::PollStore::record). `ballots` is not empty.
-    pub(crate) async fn insert_ballots(
-        &self,
-        poll: &PollId,
-        epoch: Epoch,
-        ballots: &[Ballot],
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn insert_ballots(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.insert_ballots(poll, epoch, ballots)).await,
             Backend::Postgres(engine) => self.run(engine.insert_ballots(poll, epoch, ballots)).await,
@@ -181,7 +173,7 @@ impl Engine {
     }
 
     /// See [`Vault::touch_keys`](crate::Vault::touch_keys). Each key occurs once.
-    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.touch_keys(last_uses)).await,
             Backend::Postgres(engine) => self.run(engine.touch_keys(last_uses)).await,
@@ -189,7 +181,7 @@ impl Engine {
     }
 
     /// Deletes expired rows of engine-specific tables, and ends what an earlier purge could not.
-    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
+    pub(crate) async fn sweep(&self) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.sweep()).await,
             Backend::Postgres(engine) => self.run(engine.sweep()).await,
@@ -197,7 +189,7 @@ impl Engine {
     }
 
     /// See [`Treasury::check_integrity`](crate::Treasury::check_integrity).
-    pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
+    pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.check_integrity(check)).await,
             Backend::Postgres(_) => Ok(Vec::new()),
@@ -205,7 +197,7 @@ impl Engine {
     }
 
     /// See [`Treasury::database_size`](crate::Treasury::database_size).
-    pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+    pub(crate) async fn database_size(&self) -> Result<DatabaseSize> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.database_size()).await,
             Backend::Postgres(engine) => self.run(engine.database_size()).await,
@@ -213,7 +205,7 @@ impl Engine {
     }
 
     /// See [`Store::purge_deleted`](crate::Store::purge_deleted).
-    pub(crate) async fn purge_deleted(&self) -> Result<bool, StoreError> {
+    pub(crate) async fn purge_deleted(&self) -> Result<bool> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.purge_deleted()).await,
             Backend::Postgres(_) => Ok(true),
@@ -229,7 +221,7 @@ impl Engine {
     }
 
     /// See [`PollStore::ping`](crate::PollStore::ping).
-    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+    pub(crate) async fn ping(&self) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(engine) => self.run(engine.ping()).await,
             Backend::Postgres(engine) => self.run(engine.ping()).await,

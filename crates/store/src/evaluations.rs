@@ -5,19 +5,18 @@ use std::fmt;
 use std::str::FromStr;
 
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::accounts::account;
 use crate::batches::id::digits;
-use crate::connection::{Connection, Durability};
+use crate::connection::Durability;
 use crate::database::exactly_one;
 use crate::handles::Store;
 use crate::ids::UserId;
 use crate::row::from_row;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
 /// A stored evaluation: `eval_` and 32 hexadecimal digits.
@@ -130,77 +129,49 @@ impl Store {
     /// Stores an evaluation, unless the account would have more than [`MAX_EVALUATIONS`] or [`MAX_EVALUATION_BYTES`]:
     /// [`StoreError::Conflict`].
     /// [`StoreError::NotFound`] for an unknown or deleted account.
-    pub async fn add_evaluation(
-        &self,
-        user: UserId,
-        evaluation: &EvaluationRecord,
-    ) -> Result<(), StoreError> {
-        let evaluation = evaluation.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { add(db, user, &evaluation).await }.boxed()
-            })
-            .await
+    pub async fn add_evaluation(&self, user: UserId, evaluation: &EvaluationRecord) -> Result<()> {
+        let EvaluationRecord { id, name, report, created_at, .. } = evaluation.clone();
+        transact!(self.0, PowerLoss, |db| {
+            // Those of an account are counted one after the other.
+            account::lock_live(db, user).await?;
+            let (count, bytes): (u32, u64) = db.fetch_one(EVALUATIONS_OF_ACCOUNT, values![user]).await?;
+            if count >= MAX_EVALUATIONS {
+                return Err(StoreError::Conflict(
+                    "this account has 100 evaluations; delete one with delete_evaluation",
+                ));
+            }
+            if bytes + report.len() as u64 > MAX_EVALUATION_BYTES {
+                return Err(StoreError::Conflict(
+                    "the evaluations of this account would take more than 8 MiB; delete one with delete_evaluation",
+                ));
+            }
+            exactly_one(db.execute(ADD_EVALUATION, values![id, user, &*name, &*report, created_at]).await?)
+        })
     }
 
     /// Returns an evaluation of an account.
-    pub async fn evaluation(
-        &self,
-        user: UserId,
-        id: EvaluationId,
-    ) -> Result<Option<EvaluationRecord>, StoreError> {
-        self.0.engine.fetch_by_key(EVALUATION, values![user, id]).await
+    pub async fn evaluation(&self, user: UserId, id: EvaluationId) -> Result<Option<EvaluationRecord>> {
+        self.0.fetch_by_key(EVALUATION, values![user, id]).await
     }
 
     /// Returns an evaluation that is shared.
-    pub async fn shared_evaluation(&self, id: EvaluationId) -> Result<Option<EvaluationRecord>, StoreError> {
-        self.0.engine.fetch_by_key(SHARED_EVALUATION, values![id]).await
+    pub async fn shared_evaluation(&self, id: EvaluationId) -> Result<Option<EvaluationRecord>> {
+        self.0.fetch_by_key(SHARED_EVALUATION, values![id]).await
     }
 
     /// Returns up to `limit` evaluations of an account without their reports, newest first.
-    pub async fn evaluations_of(
-        &self,
-        user: UserId,
-        limit: u32,
-    ) -> Result<Vec<EvaluationRecord>, StoreError> {
-        self.0.engine.fetch_all(EVALUATIONS, values![user, limit]).await
+    pub async fn evaluations_of(&self, user: UserId, limit: u32) -> Result<Vec<EvaluationRecord>> {
+        self.0.fetch_all(EVALUATIONS, values![user, limit]).await
     }
 
     /// Lets everyone with the link read an evaluation, or only its owner. Returns `false` if the account has no such
     /// evaluation.
-    pub async fn share_evaluation(
-        &self,
-        user: UserId,
-        id: EvaluationId,
-        shared: bool,
-    ) -> Result<bool, StoreError> {
-        let values = values![user, id, shared];
-        Ok(self.0.engine.execute(Durability::PowerLoss, SHARE_EVALUATION, values).await? > 0)
+    pub async fn share_evaluation(&self, user: UserId, id: EvaluationId, shared: bool) -> Result<bool> {
+        Ok(self.0.execute(Durability::PowerLoss, SHARE_EVALUATION, values![user, id, shared]).await? > 0)
     }
 
     /// Deletes an evaluation. Returns `false` if the account has no such evaluation.
-    pub async fn delete_evaluation(&self, user: UserId, id: EvaluationId) -> Result<bool, StoreError> {
-        let values = values![user, id];
-        Ok(self.0.engine.execute(Durability::PowerLoss, DELETE_EVALUATION, values).await? > 0)
+    pub async fn delete_evaluation(&self, user: UserId, id: EvaluationId) -> Result<bool> {
+        Ok(self.0.execute(Durability::PowerLoss, DELETE_EVALUATION, values![user, id]).await? > 0)
     }
-}
-
-async fn add(db: &mut Connection<'_>, user: UserId, evaluation: &EvaluationRecord) -> Result<(), StoreError> {
-    // Those of an account are counted one after the other.
-    account::lock_live(db, user).await?;
-    let (count, bytes): (u32, u64) = db.fetch_one(EVALUATIONS_OF_ACCOUNT, values![user]).await?;
-    if count >= MAX_EVALUATIONS {
-        return Err(StoreError::Conflict(
-            "this account has 100 evaluations; delete one with delete_evaluation",
-        ));
-    }
-    let EvaluationRecord { id, name, report, created_at, .. } = evaluation;
-    if bytes + report.len() as u64 > MAX_EVALUATION_BYTES {
-        return Err(StoreError::Conflict(
-            "the evaluations of this account would take more than 8 MiB; delete one with delete_evaluation",
-        ));
-    }
-    let values = values![*id, user, &**name, &**report, *created_at];
-    exactly_one(db.execute(ADD_EVALUATION, values).await?)
 }

@@ -124,7 +124,7 @@ impl Runtime {
 
     /// Returns the engine's name: `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
-        self.database.engine.name()
+        self.database.name()
     }
 
     /// Completes pending work and closes the database. Later operations fail.

@@ -9,7 +9,7 @@ use crate::error::{UnexpectedData, failed};
 use crate::handles::Runtime;
 use crate::lease::Lease;
 use crate::row::from_row;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::values;
 
 /// The state of an idempotent request.
@@ -93,17 +93,17 @@ impl Runtime {
         now: Timestamp,
         lasts: Duration,
         expires_at: Timestamp,
-    ) -> Result<ClaimState, StoreError> {
+    ) -> Result<ClaimState> {
         for _ in 0..MAX_ATTEMPTS {
             let claim = values![scope, fingerprint, now, lasts, expires_at, Lease::longest(lasts)];
             // The later commit of the request's changes makes the claim durable too.
             let claimed: Vec<StoredClaim> =
-                self.database.engine.fetch_changed(Durability::ProcessCrash, CLAIM_REQUEST, claim).await?;
+                self.database.fetch_changed(Durability::ProcessCrash, CLAIM_REQUEST, claim).await?;
             if let Some(claimed) = claimed.into_iter().next() {
                 return Ok(ClaimState::Claimed(claimed.record()));
             }
             let record: Option<StoredClaim> =
-                self.database.engine.fetch_optional(CLAIMED_REQUEST, values![scope]).await?;
+                self.database.fetch_optional(CLAIMED_REQUEST, values![scope]).await?;
             if let Some(record) = record {
                 return Ok(record.state(fingerprint));
             }
@@ -113,24 +113,23 @@ impl Runtime {
 
     /// Extends the claim of this epoch to `lasts` from now. Zero releases it, so that the request can be sent
     /// again.
-    pub async fn renew_claim(&self, scope: &str, epoch: i64, lasts: Duration) -> Result<(), StoreError> {
+    pub async fn renew_claim(&self, scope: &str, epoch: i64, lasts: Duration) -> Result<()> {
         self.database
-            .engine
             .execute(Durability::ProcessCrash, RENEW_CLAIM, values![scope, epoch, lasts])
             .await
             .map(drop)
     }
 
     /// Stores the reply, if the claim is still of this epoch. Acknowledged once a power loss cannot undo it.
-    pub async fn finish_claim(&self, scope: &str, epoch: i64, reply: &str) -> Result<(), StoreError> {
+    pub async fn finish_claim(&self, scope: &str, epoch: i64, reply: &str) -> Result<()> {
         // If a power loss undoes it, the request runs again and finds its earlier changes.
         let values = values![scope, epoch, reply];
-        self.database.engine.execute(Durability::ProcessCrash, SAVE_REPLY, values).await.map(drop)
+        self.database.execute(Durability::ProcessCrash, SAVE_REPLY, values).await.map(drop)
     }
 
     /// Deletes expired records. Returns their number.
-    pub async fn sweep_claims(&self, now: Timestamp) -> Result<u64, StoreError> {
-        self.database.engine.sweep().await?;
-        self.database.engine.execute(Durability::ProcessCrash, DELETE_EXPIRED, values![now]).await
+    pub async fn sweep_claims(&self, now: Timestamp) -> Result<u64> {
+        self.database.sweep().await?;
+        self.database.execute(Durability::ProcessCrash, DELETE_EXPIRED, values![now]).await
     }
 }

@@ -11,12 +11,14 @@
 //!
 //! `README.md` teaches adding a table.
 
+#[macro_use]
+mod database;
+
 mod accounts;
 mod batches;
 mod cards;
 mod connect_error;
 mod connection;
-mod database;
 mod database_url;
 mod deposits;
 mod engine;

@@ -86,7 +86,6 @@ lists! {
     accounts::data::TRANSFERS_AFTER: "debit_account", "id";
     accounts::data::NEWEST_PAYMENTS: "credit_account";
     reputation::feedback::NEWEST_FEEDBACK: "poll_id";
-    reputation::feedback::FEEDBACK_OF: "user_id";
     accounts::data::FEEDBACK_AFTER: "user_id", "poll_id";
     accounts::data::TASKS_AFTER: "owner", "id";
     accounts::data::PUSH_URLS: "user_id", "task_id";

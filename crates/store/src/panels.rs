@@ -2,14 +2,13 @@
 
 use ep_polling::panel::{PanelDefinition, PanelName, PanelVersion};
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::accounts::account;
-use crate::connection::{Connection, Durability};
+use crate::connection::Durability;
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::row::{Columns, FromRow};
-use crate::store_error::StoreError;
+use crate::row::from_row;
+use crate::store_error::Result;
 use crate::value::{json, values};
 
 /// Maximum number of panels per account.
@@ -41,15 +40,8 @@ pub enum SavedPanel {
     TooManyVersions,
 }
 
-impl FromRow for StoredPanel {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            version: PanelVersion { name: columns.get()?, version: columns.get()? },
-            definition: columns.json()?,
-            created_at: columns.get()?,
-        })
-    }
-}
+from_row!(PanelVersion { name, version });
+from_row!(StoredPanel { version, definition: json, created_at });
 
 macro_rules! panel_columns {
     () => {
@@ -84,21 +76,39 @@ const DELETE_PANEL: &str = "DELETE FROM panels WHERE user_id = $1 AND name = $2"
 /// them.
 impl Store {
     /// Stores the next version of a panel, or version 1 of a new one, unless its newest version has the same definition.
-    /// [`StoreError::NotFound`] for an unknown or deleted account.
+    /// [`StoreError::NotFound`](crate::StoreError::NotFound) for an unknown or deleted account.
     pub async fn save_panel(
         &self,
         user: UserId,
         name: &PanelName,
         definition: &PanelDefinition,
         at: Timestamp,
-    ) -> Result<SavedPanel, StoreError> {
+    ) -> Result<SavedPanel> {
         let (name, definition) = (name.clone(), definition.clone());
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { save(db, user, name, definition, at).await }.boxed()
-            })
-            .await
+        transact!(self.0, PowerLoss, |db| {
+            // Two requests at once get two versions.
+            account::lock_live(db, user).await?;
+            let newest: Option<StoredPanel> =
+                db.fetch_optional(NEWEST_PANEL, values![user, name.as_str()]).await?;
+            let version = match newest {
+                Some(newest) if newest.definition == definition => return Ok(SavedPanel::Unchanged(newest)),
+                Some(newest) if newest.version.version >= MAX_PANEL_VERSIONS => {
+                    return Ok(SavedPanel::TooManyVersions);
+                }
+                Some(newest) => newest.version.version + 1,
+                None => {
+                    let panels: u32 = db.fetch_one(PANEL_NAMES, values![user]).await?;
+                    if panels >= MAX_PANELS {
+                        return Ok(SavedPanel::TooManyPanels);
+                    }
+                    1
+                }
+            };
+            let json = json(&definition)?;
+            db.execute(ADD_PANEL, values![user, name.as_str(), version, json, at]).await?;
+            let version = PanelVersion { name, version };
+            Ok(SavedPanel::Stored(StoredPanel { version, definition, created_at: at }))
+        })
     }
 
     /// Returns a version of the user's panel: by default the newest.
@@ -107,17 +117,17 @@ impl Store {
         user: UserId,
         name: &PanelName,
         version: Option<u32>,
-    ) -> Result<Option<StoredPanel>, StoreError> {
+    ) -> Result<Option<StoredPanel>> {
         let name = name.as_str();
         match version {
-            Some(version) => self.0.engine.fetch_by_key(PANEL_VERSION, values![user, name, version]).await,
-            None => self.0.engine.fetch_by_key(NEWEST_PANEL, values![user, name]).await,
+            Some(version) => self.0.fetch_by_key(PANEL_VERSION, values![user, name, version]).await,
+            None => self.0.fetch_by_key(NEWEST_PANEL, values![user, name]).await,
         }
     }
 
     /// Returns the newest versions of the user's panels, by name: at most [`MAX_PANELS`].
-    pub async fn panels_of(&self, user: UserId) -> Result<Vec<StoredPanel>, StoreError> {
-        self.0.engine.fetch_all(NEWEST_PANELS, values![user, MAX_PANELS]).await
+    pub async fn panels_of(&self, user: UserId) -> Result<Vec<StoredPanel>> {
+        self.0.fetch_all(NEWEST_PANELS, values![user, MAX_PANELS]).await
     }
 
     /// Returns up to `limit` versions of the user's panels, ordered by name and version, after this one.
@@ -126,48 +136,13 @@ impl Store {
         user: UserId,
         after: Option<&PanelVersion>,
         limit: u32,
-    ) -> Result<Vec<StoredPanel>, StoreError> {
+    ) -> Result<Vec<StoredPanel>> {
         let (name, version) = after.map_or(("", 0), |after| (after.name.as_str(), after.version));
-        let values = values![user, name, version, limit];
-        self.0.engine.fetch_all(PANEL_VERSIONS_AFTER, values).await
+        self.0.fetch_all(PANEL_VERSIONS_AFTER, values![user, name, version, limit]).await
     }
 
     /// Deletes all versions of the user's panel. Returns `false` if the user has no such panel.
-    pub async fn delete_panel(&self, user: UserId, name: &PanelName) -> Result<bool, StoreError> {
-        let values = values![user, name.as_str()];
-        Ok(self.0.engine.execute(Durability::PowerLoss, DELETE_PANEL, values).await? > 0)
+    pub async fn delete_panel(&self, user: UserId, name: &PanelName) -> Result<bool> {
+        Ok(self.0.execute(Durability::PowerLoss, DELETE_PANEL, values![user, name.as_str()]).await? > 0)
     }
-}
-
-async fn save(
-    db: &mut Connection<'_>,
-    user: UserId,
-    name: PanelName,
-    definition: PanelDefinition,
-    at: Timestamp,
-) -> Result<SavedPanel, StoreError> {
-    // Two requests at once get two versions.
-    account::lock_live(db, user).await?;
-    let newest: Option<StoredPanel> = db.fetch_optional(NEWEST_PANEL, values![user, name.as_str()]).await?;
-    let version = match newest {
-        Some(newest) if newest.definition == definition => return Ok(SavedPanel::Unchanged(newest)),
-        Some(newest) if newest.version.version >= MAX_PANEL_VERSIONS => {
-            return Ok(SavedPanel::TooManyVersions);
-        }
-        Some(newest) => newest.version.version + 1,
-        None => {
-            let panels: u32 = db.fetch_one(PANEL_NAMES, values![user]).await?;
-            if panels >= MAX_PANELS {
-                return Ok(SavedPanel::TooManyPanels);
-            }
-            1
-        }
-    };
-    let json = json(&definition)?;
-    db.execute(ADD_PANEL, values![user, name.as_str(), version, json, at]).await?;
-    Ok(SavedPanel::Stored(StoredPanel {
-        version: PanelVersion { name, version },
-        definition,
-        created_at: at,
-    }))
 }

@@ -14,7 +14,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use crate::error::{UnexpectedData, failed};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// A row of either engine.
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ pub(crate) enum Row<'r> {
 
 impl Row<'_> {
     /// Decodes the row. Fails unless all its columns are read.
-    pub(crate) fn decode<R: FromRow>(self) -> Result<R, StoreError> {
+    pub(crate) fn decode<R: FromRow>(self) -> Result<R> {
         let mut columns = Columns { row: self, next: 0 };
         let decoded = columns.get()?;
         if columns.next == self.width() { Ok(decoded) } else { Err(failed(UnexpectedData::Columns)) }
@@ -38,7 +38,7 @@ impl Row<'_> {
         }
     }
 
-    fn stored<T: Stored>(self, column: usize) -> Result<T, StoreError> {
+    fn stored<T: Stored>(self, column: usize) -> Result<T> {
         match self {
             Self::Sqlite(row) => row.get(column).map_err(failed),
             Self::Postgres(row) => row.try_get(column).map_err(failed),
@@ -62,21 +62,21 @@ pub(crate) struct Columns<'r> {
 
 impl Columns<'_> {
     /// Reads the next value: a column, or several.
-    pub(crate) fn get<T: FromRow>(&mut self) -> Result<T, StoreError> {
+    pub(crate) fn get<T: FromRow>(&mut self) -> Result<T> {
         T::from_row(self)
     }
 
     /// Reads a column with JSON.
-    pub(crate) fn json<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
+    pub(crate) fn json<T: DeserializeOwned>(&mut self) -> Result<T> {
         self.get().map(|Json(value)| value)
     }
 
     /// Reads a column with the serialised name of a value.
-    pub(crate) fn name<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
+    pub(crate) fn name<T: DeserializeOwned>(&mut self) -> Result<T> {
         self.get().map(|Name(value)| value)
     }
 
-    fn column<T: Column>(&mut self) -> Result<T, StoreError> {
+    fn column<T: Column>(&mut self) -> Result<T> {
         let column = self.next;
         self.next += 1;
         T::from_stored(self.row.stored(column)?)
@@ -87,18 +87,22 @@ impl Columns<'_> {
 /// A value decoded from the next columns of a row.
 pub(crate) trait FromRow: Sized {
     /// Reads the value. Fails for a column with an unexpected type or value.
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError>;
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self>;
 }
 
-/// Decodes a struct whose fields are the next columns, in this order.
+/// Decodes a struct whose fields are the next columns, in this order. After a colon is the method of [`Columns`] that reads a
+/// field; `default` reads no column.
 macro_rules! from_row {
-    ($name:ident { $($field:ident),* $(,)? }) => {
+    ($name:ident { $($field:ident $(: $how:ident)?),* $(,)? }) => {
         impl $crate::row::FromRow for $name {
             fn from_row(columns: &mut $crate::row::Columns<'_>) -> Result<Self, $crate::StoreError> {
-                Ok(Self { $($field: columns.get()?),* })
+                Ok(Self { $($field: $crate::row::from_row!(@ columns $($how)?)),* })
             }
         }
     };
+    (@ $columns:ident) => { $columns.get()? };
+    (@ $columns:ident default) => { Default::default() };
+    (@ $columns:ident $how:ident) => { $columns.$how()? };
 }
 pub(crate) use from_row;
 
@@ -106,7 +110,7 @@ pub(crate) use from_row;
 macro_rules! tuples {
     ($(($($part:ident),*);)*) => {
         $(impl<$($part: FromRow),*> FromRow for ($($part,)*) {
-            fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+            fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
                 Ok(($(columns.get::<$part>()?,)*))
             }
         })*
@@ -131,7 +135,7 @@ pub(crate) trait Column: Sized {
 pub(crate) type Unreadable = Box<dyn std::error::Error + Send + Sync>;
 
 impl<T: Column> FromRow for T {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         columns.column()
     }
 }

@@ -2,6 +2,9 @@
 
 use ep_polling::money::MicroUsd;
 
+/// A result of the store.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use crate::connection::Durability;
 use crate::database::Database;
 use crate::row::{Columns, FromRow, from_row};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::values;
 
 /// A model list as it was last fetched.
@@ -39,28 +39,27 @@ pub struct SavedFallbackLevel {
 #[async_trait]
 pub trait UpstreamCache: Send + Sync {
     /// Returns the model list of this upstream, regardless of its age.
-    async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError>;
+    async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>>;
 
     /// Replaces the model list of this upstream.
-    async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError>;
+    async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<()>;
 
     /// Returns the fallback levels saved for this upstream, ordered by model. Models without one are at level
     /// 0.
-    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError>;
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>>;
 
     /// Saves a model's fallback level.
-    async fn save_fallback_level(&self, upstream: &str, level: &SavedFallbackLevel)
-    -> Result<(), StoreError>;
+    async fn save_fallback_level(&self, upstream: &str, level: &SavedFallbackLevel) -> Result<()>;
 
     /// Removes the fallback levels of these models.
-    async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<(), StoreError>;
+    async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<()>;
 }
 
 from_row!(CachedModelList { fetched_at, body });
 
 /// Decodes a level. A number that only a later release writes counts as zero.
 impl FromRow for SavedFallbackLevel {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let known = |number: i64| u8::try_from(number).unwrap_or_default();
         Ok(Self {
             model: columns.get()?,
@@ -85,31 +84,27 @@ const FORGET_FALLBACK_LEVEL: &str = "DELETE FROM upstream_rungs WHERE upstream =
 
 #[async_trait]
 impl UpstreamCache for Database {
-    async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError> {
+    async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>> {
         self.engine.fetch_optional(MODEL_LIST, values![upstream]).await
     }
 
-    async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError> {
+    async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<()> {
         let values = values![upstream, list.fetched_at, &*list.body];
         self.engine.execute(Durability::ProcessCrash, SAVE_MODEL_LIST, values).await.map(drop)
     }
 
-    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError> {
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>> {
         self.engine.fetch_all(FALLBACK_LEVELS, values![upstream]).await
     }
 
-    async fn save_fallback_level(
-        &self,
-        upstream: &str,
-        level: &SavedFallbackLevel,
-    ) -> Result<(), StoreError> {
+    async fn save_fallback_level(&self, upstream: &str, level: &SavedFallbackLevel) -> Result<()> {
         let (number, parameters) = (u32::from(level.level), u32::from(level.unsupported_parameters));
         let needs = u32::from(level.needs);
         let values = values![upstream, level.model.as_str(), number, parameters, needs, level.saved_at];
         self.engine.execute(Durability::ProcessCrash, SAVE_FALLBACK_LEVEL, values).await.map(drop)
     }
 
-    async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<(), StoreError> {
+    async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<()> {
         for model in models {
             let values = values![upstream, model.as_str()];
             self.engine.execute(Durability::ProcessCrash, FORGET_FALLBACK_LEVEL, values).await?;

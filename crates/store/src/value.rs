@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use serde::Serialize;
 
 use crate::error::failed;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// A day in milliseconds.
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -99,6 +99,6 @@ impl<'a> From<&'a PollId> for Value<'a> {
 }
 
 /// Serialises a value that a column stores as JSON.
-pub(crate) fn json(value: &impl Serialize) -> Result<String, StoreError> {
+pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(failed)
 }

@@ -42,14 +42,7 @@ impl Models for NotConfigured {
 
     async fn vote(&self, _: &Member, _: &BallotView, _: CallLimits) -> ModelResponse {
         let vote = Err(NoVote::new(Reason::Rejected, "no model upstream is configured"));
-        ModelResponse {
-            vote,
-            probabilities: None,
-            spend: Spend::NOTHING,
-            tokens: None,
-            casting: None,
-            answered_by: None,
-        }
+        ModelResponse::new(vote, Spend::NOTHING)
     }
 
     async fn explain(&self, _: &Member, _: &BallotView, _: usize, _: CallLimits) -> ExplanationResponse {

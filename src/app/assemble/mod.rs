@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use ep_kernel::account_data::AccountData;
-use ep_kernel::accounts::{self, Accounts};
+use ep_kernel::accounts::Accounts;
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
 use ep_kernel::batches::{self, BatchSettings, Batches};
@@ -27,7 +27,7 @@ use ep_kernel::sealing::Sealer;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
-use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
+use ep_kernel::webhooks::{WebhookSecrets, Webhooks};
 use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
 use ep_outside::identity::{Oidc, Provider};
 use ep_protocols::batch_rows::batch_endpoints;
@@ -36,6 +36,7 @@ use ep_site::config::{Config, ConfigError};
 use ep_site::{Site, SiteSettings};
 use ep_store::{DatabaseUrl, Limiter, OpenDatabase, Runtime, Store, StoreOptions, Treasury, Vault};
 use ep_tools::polls::PollCompleted;
+use metrics_exporter_prometheus::PrometheusHandle;
 use secrecy::ExposeSecret;
 
 use self::models::models;
@@ -79,6 +80,7 @@ impl Environment {
 }
 
 /// The assembled service and its resources.
+#[derive(Clone)]
 pub struct Assembled {
     /// The service.
     pub app: Arc<App>,
@@ -94,6 +96,8 @@ pub struct Assembled {
     pub(super) lease: Duration,
     /// Retention of anonymous polls; `None` stores them forever.
     pub(super) keep_anonymous: Option<Duration>,
+    /// The metrics of this process, if jobs summarise them.
+    pub(super) metrics: Option<PrometheusHandle>,
 }
 
 /// Inputs of the assembly steps.
@@ -136,13 +140,12 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         entropy: Arc::clone(&entropy),
         tasks: tasks.clone(),
     };
-    let accounts = accounts::Ports {
+    let accounts = Accounts {
         treasury: treasury.clone(),
         store: store.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
     };
-    let accounts = Arc::new(Accounts::new(accounts));
     let pepper = Pepper::derive(secret);
     let keys = Arc::new(Keys::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
     let client = http.builder().build()?;
@@ -208,7 +211,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             polls,
             store: store.clone(),
             reputation: Reputation::new(runtime.clone(), Arc::clone(&clock)),
-            account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
+            account_data: AccountData { store: store.clone(), clock: Arc::clone(&clock) },
             keys: Arc::clone(&keys),
             wallets: Arc::new(sign_in.wallets),
             cards: Arc::clone(payments.cards()),
@@ -243,12 +246,22 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         },
         request_states: Sealer::derive(secret, "request states"),
         sign_ups: sign_in.sign_ups,
-        accounts,
+        accounts: Arc::new(accounts),
         tasks,
     };
     let days = config.polls.keep_anonymous_days;
     let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
-    Ok(Assembled { app: Arc::new(app), site, provider, oidc, payments, runtime, lease, keep_anonymous })
+    Ok(Assembled {
+        app: Arc::new(app),
+        site,
+        provider,
+        oidc,
+        payments,
+        runtime,
+        lease,
+        keep_anonymous,
+        metrics: None,
+    })
 }
 
 /// Returns the files and batches of accounts.
@@ -284,14 +297,13 @@ fn webhooks(
     links: &Arc<Links>,
 ) -> Arc<Webhooks> {
     let links = Arc::clone(links);
-    let ports = webhooks::Ports {
-        store: shared.vault.clone(),
+    Arc::new(Webhooks {
+        vault: shared.vault.clone(),
         sender: Arc::clone(sender),
         polls: polls.clone(),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
         secrets: WebhookSecrets::derive(shared.secret),
         describe: Box::new(move |state| PollCompleted::json(&links, state)),
-    };
-    Arc::new(Webhooks::new(ports))
+    })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ep_kernel::keys::Keys;
 use ep_kernel::sealing::Sealer;
 use ep_kernel::sign_in::{
-    AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, WalletParts, Wallets,
+    AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
 };
 use ep_kernel::tasks::Tasks;
 use ep_outside::identity::{
@@ -34,20 +34,29 @@ pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow
         idle: Duration::from_hours(config.sessions.idle_hours.max(1).into()),
         absolute: Duration::from_hours(24 * u64::from(config.sessions.max_days.max(1))),
     };
-    let sealer = Sealer::derive(secret, "sessions");
-    let sessions = Arc::new(Sessions::new(shared.vault.clone(), clock(), entropy(), sealer, lifetimes));
+    let sessions = Arc::new(Sessions {
+        vault: shared.vault.clone(),
+        clock: clock(),
+        entropy: entropy(),
+        sealer: Sealer::derive(secret, "sessions"),
+        lifetimes,
+    });
     let limits = StarterCreditLimits {
         per_day: config.accounts.starter_credits_per_day,
         per_network_and_day: config.starter_credits_per_network(),
         per_address_and_day: config.accounts.starter_credits_per_address,
     };
     let starter_credit = StarterCredit { amount: config.starter_credit()?, limits };
-    let sign_ups =
-        SignUps::new(shared.treasury.clone(), Arc::clone(keys), clock(), entropy(), starter_credit);
-    let sign_ups = Arc::new(sign_ups);
+    let sign_ups = Arc::new(SignUps {
+        treasury: shared.treasury.clone(),
+        keys: Arc::clone(keys),
+        clock: clock(),
+        entropy: entropy(),
+        starter_credit,
+    });
     let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
     let siwe = Siwe::new(site, node.clone().map(ContractWallets::new));
-    let wallets = Wallets::new(WalletParts {
+    let wallets = Wallets {
         nonces: ChallengeNonces::derive(secret, siwe.domain()),
         messages: Arc::new(siwe),
         vault: shared.vault.clone(),
@@ -57,7 +66,7 @@ pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow
         keys: Arc::clone(keys),
         clock: clock(),
         entropy: entropy(),
-    });
+    };
     Ok(SignIn { sessions, sign_ups, wallets })
 }
 

@@ -22,7 +22,7 @@ pub(super) async fn audit(
     json: bool,
 ) -> anyhow::Result<End> {
     // Sums over a damaged database are meaningless.
-    let damage = accounts.treasury().check_integrity(check).await.map_err(Fault::from)?;
+    let damage = accounts.treasury.check_integrity(check).await.map_err(Fault::from)?;
     if !damage.is_empty() {
         show(json, &json!({ "clean": false, "damaged": damage }), || {
             let advice = "the database is damaged: restore a backup; the ledger was not checked";
@@ -31,7 +31,7 @@ pub(super) async fn audit(
         })?;
         return Ok(End::Code(1));
     }
-    let audit = accounts.audit(settled_within).await?;
+    let audit = accounts.treasury.audit(settled_within).await.map_err(Fault::from)?;
     let mut compared = Vec::new();
     for running in payments.all() {
         if let Some(deposits) = running.deposits()
@@ -43,7 +43,7 @@ pub(super) async fn audit(
     let is_clean = audit.is_clean() && compared.iter().all(|(_, comparison)| comparison.is_clean());
     let mut shown =
         json!({ "clean": is_clean, "accounts": audit.accounts, "transfers": audit.transfers, "damaged": [] });
-    let size = accounts.treasury().database_size().await.map_err(Fault::from)?;
+    let size = accounts.treasury.database_size().await.map_err(Fault::from)?;
     shown["database_bytes"] = json!(size.bytes);
     shown["free_pages"] = json!(size.free.map(|free| free.pages));
     shown["free_bytes"] = json!(size.free.map(|free| free.bytes));

@@ -83,7 +83,7 @@ async fn run_in(
             }
         }
         Command::ListUsers { after } => {
-            for user in accounts.treasury().users(after).await.map_err(Fault::from)? {
+            for user in accounts.treasury.users(after).await.map_err(Fault::from)? {
                 print_json(&serde_json::to_string(&user)?)?;
             }
         }
@@ -100,16 +100,16 @@ async fn run_in(
         }
         Command::Freeze { account } => {
             let user = account.find(accounts).await?;
-            accounts.treasury().freeze(user, true).await.map_err(Fault::from)?;
+            accounts.treasury.freeze(user, true).await.map_err(Fault::from)?;
             print("frozen")?;
         }
         Command::Unfreeze { account } => {
             let user = account.find(accounts).await?;
-            accounts.treasury().freeze(user, false).await.map_err(Fault::from)?;
+            accounts.treasury.freeze(user, false).await.map_err(Fault::from)?;
             print("no longer frozen")?;
         }
         Command::MergeIdentity { from, into } => {
-            let moved = accounts.treasury().merge_identities(from, into).await.map_err(Fault::from)?;
+            let moved = accounts.treasury.merge_identities(from, into).await.map_err(Fault::from)?;
             print(&format!("moved {}", counted(moved, "identity")))?;
         }
         Command::ExportUser { account } => {
@@ -118,7 +118,7 @@ async fn run_in(
         }
         Command::DeleteUser { account, yes, forfeit_balance } => {
             let user = account.find(accounts).await?;
-            let record = accounts.treasury().user(user).await.map_err(Fault::from)?;
+            let record = accounts.treasury.user(user).await.map_err(Fault::from)?;
             if yes {
                 let forfeited =
                     app.ports.account_data.delete_account_as_operator(user, forfeit_balance).await?;

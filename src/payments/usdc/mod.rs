@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -111,7 +111,8 @@ async fn deposit(
     let cents = reading::read(body.len(), move || amount(&body)).await??;
     let offered = usdc.filter(|_| state.site.settings.offer.takes(&RAIL));
     let usdc = offered.ok_or_else(|| RAIL.not_configured())?;
-    let Some(header) = payment_header(&parts.headers) else {
+    let header = PAYMENT.iter().find_map(|name| parts.headers.get(*name));
+    let Some(header) = header.map(|value| value.to_str().unwrap_or("")) else {
         return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));
     };
     let payment = match usdc.x402.payment(header, cents, state.app.ports.clock.now()) {
@@ -139,10 +140,6 @@ fn amount(body: &[u8]) -> Result<u32, Fault> {
             _ => malformed_body(&error),
         })?;
     cents_of(amount_usd.get()).filter(|cents| DEPOSITS.contains(cents)).ok_or_else(rule)
-}
-
-fn payment_header(headers: &HeaderMap) -> Option<&str> {
-    PAYMENT.iter().find_map(|name| headers.get(*name)).map(|value| value.to_str().unwrap_or(""))
 }
 
 /// Returns the payment requirements: in the body for version 1, in a header for version 2.

@@ -279,7 +279,7 @@ impl Service {
     pub async fn settled_cost(&self, user: UserId) -> MicroUsd {
         let read = async || self.app.accounts.balance(user).await.unwrap();
         let balance = until("the account's holds are settled", read, |balance| balance.held.is_zero()).await;
-        assert!(self.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        assert!(self.app.accounts.treasury.audit(Duration::from_mins(1)).await.unwrap().is_clean());
         balance.used
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::fault::Result;
 use crate::reading;
 use ep_store::{BatchError, BatchId};
 
@@ -57,16 +57,13 @@ pub fn read(line: &str, endpoint: &str) -> Result<BatchLine, BatchError> {
 }
 
 /// Reads a line. A long one is read beside the async workers.
-pub(super) async fn read_beside(
-    line: String,
-    endpoint: &str,
-) -> Result<Result<BatchLine, BatchError>, Fault> {
+pub(super) async fn read_beside(line: String, endpoint: &str) -> Result<Result<BatchLine, BatchError>> {
     let endpoint = endpoint.to_owned();
     reading::read(line.len(), move || read(&line, &endpoint)).await
 }
 
 /// Returns the custom id of a line that was valid; empty without one.
-pub(super) async fn custom_id(line: String) -> Result<String, Fault> {
+pub(super) async fn custom_id(line: String) -> Result<String> {
     let id = |line: &str| {
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         let row: Map<String, Value> = serde_json::from_str(line).ok()?;

@@ -8,7 +8,7 @@ use ep_polling::money::Usd;
 use serde_json::json;
 
 use super::Batches;
-use crate::fault::Fault;
+use crate::fault::Result;
 use crate::ports::{Entropy, NotDelivered, PreparedNotification};
 use crate::tasks::Tasks;
 use crate::webhooks::{Outbox, Webhooks, deliver};
@@ -66,7 +66,7 @@ impl Outbox for BatchNotifications {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<DueBatchNotification>, StoreError> {
-        self.webhooks.store().due_batch_notifications(limit, per_account, busy, lasts).await
+        self.webhooks.vault.due_batch_notifications(limit, per_account, busy, lasts).await
     }
 
     fn account(due: &DueBatchNotification) -> UserId {
@@ -78,7 +78,7 @@ impl Outbox for BatchNotifications {
     }
 
     fn entropy(&self) -> &dyn Entropy {
-        &*self.batches.entropy
+        &*self.batches.ports.entropy
     }
 
     async fn attempted(
@@ -86,11 +86,11 @@ impl Outbox for BatchNotifications {
         due: &DueBatchNotification,
         attempted: &AttemptOutcome,
     ) -> Result<(), StoreError> {
-        self.webhooks.store().batch_attempted(due.batch, attempted).await
+        self.webhooks.vault.batch_attempted(due.batch, attempted).await
     }
 
-    async fn send(&self, due: &DueBatchNotification) -> Result<Result<(), NotDelivered>, Fault> {
-        let Some(batch) = self.batches.store.batch(due.user, due.batch).await? else {
+    async fn send(&self, due: &DueBatchNotification) -> Result<Result<(), NotDelivered>> {
+        let Some(batch) = self.batches.ports.store.batch(due.user, due.batch).await? else {
             let error = "the batch no longer exists".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
         };

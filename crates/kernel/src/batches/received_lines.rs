@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::room::Room;
 use super::{UNFINISHED, quota};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::ports::Clock;
 use ep_store::{FileContent, FileId, NewFile, Store, StoreError};
 
@@ -59,7 +59,7 @@ impl<'a> ReceivedLines<'a> {
         }
     }
 
-    pub(super) async fn write(&mut self, part: &[u8]) -> Result<(), Fault> {
+    pub(super) async fn write(&mut self, part: &[u8]) -> Result<()> {
         self.bytes += part.len() as u64;
         if self.bytes > MAX_FILE_BYTES {
             let message = format!("the file is larger than {} MiB; split it", MAX_FILE_BYTES >> 20);
@@ -80,7 +80,7 @@ impl<'a> ReceivedLines<'a> {
         Ok(())
     }
 
-    async fn end_line(&mut self) -> Result<(), Fault> {
+    async fn end_line(&mut self) -> Result<()> {
         let line = std::mem::take(&mut self.line);
         let line =
             String::from_utf8(line).map_err(|_| self.refused("is not UTF-8; save the file as UTF-8"))?;
@@ -97,7 +97,7 @@ impl<'a> ReceivedLines<'a> {
         if self.waiting >= STORED_TOGETHER { self.flush().await } else { Ok(()) }
     }
 
-    pub(super) async fn flush(&mut self) -> Result<(), Fault> {
+    pub(super) async fn flush(&mut self) -> Result<()> {
         self.due = Instant::now() + STORED_WITHIN;
         if self.lines.is_empty() {
             return Ok(());
@@ -122,7 +122,7 @@ impl<'a> ReceivedLines<'a> {
     }
 
     /// Stores the rest.
-    pub(super) async fn end(mut self) -> Result<FileContent, Fault> {
+    pub(super) async fn end(mut self) -> Result<FileContent> {
         if !self.line.is_empty() {
             self.end_line().await?;
         }

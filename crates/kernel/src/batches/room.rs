@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::ports::Clock;
 use ep_polling::time::Timestamp;
 use ep_store::Store;
@@ -35,7 +35,7 @@ impl Room {
     }
 
     /// Takes room for this number of bytes. [`Kind::StorageFull`] if there is none. With zero bytes, checks that there is any.
-    pub(super) async fn take(&self, bytes: u64) -> Result<(), Fault> {
+    pub(super) async fn take(&self, bytes: u64) -> Result<()> {
         let now = self.clock.now();
         if let Some(taken) = self.take_of_known(now, bytes) {
             return taken;
@@ -46,7 +46,7 @@ impl Room {
     }
 
     /// Takes room if the stored bytes were summed a short time ago.
-    fn take_of_known(&self, now: Timestamp, bytes: u64) -> Option<Result<(), Fault>> {
+    fn take_of_known(&self, now: Timestamp, bytes: u64) -> Option<Result<()>> {
         let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let known = measured.as_mut().filter(|known| known.at <= now)?;
         let age = now.since(known.at);

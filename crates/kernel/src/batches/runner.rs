@@ -6,7 +6,7 @@ use ep_polling::money::MicroUsd;
 use serde_json::Value;
 
 use super::line::BatchLine;
-use crate::fault::Fault;
+use crate::fault::{Fault, Result};
 use ep_store::{BatchRecord, RequestId, RowAnswer};
 
 /// The response to a row.
@@ -23,7 +23,7 @@ pub struct RowResponse {
 #[async_trait]
 pub trait RowRunner: Send + Sync {
     /// Returns the maximum cost of a row. Fails if the row cannot be asked.
-    async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd, Fault>;
+    async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd>;
 
     /// Asks a row. The same `reference` opens the same polls, however often the row is asked.
     async fn run(
@@ -32,13 +32,13 @@ pub trait RowRunner: Send + Sync {
         row: &BatchLine,
         reference: String,
         request: RequestId,
-    ) -> Result<RowResponse, Fault>;
+    ) -> Result<RowResponse>;
 
     /// Returns the cost of the polls of a row with this reference, as far as they have ended.
-    async fn cost(&self, reference: &str) -> Result<MicroUsd, Fault>;
+    async fn cost(&self, reference: &str) -> Result<MicroUsd>;
 
     /// True if a row with this reference has opened polls.
-    async fn has_begun(&self, reference: &str) -> Result<bool, Fault>;
+    async fn has_begun(&self, reference: &str) -> Result<bool>;
 
     /// Returns the body of the response to a row that failed.
     fn error(&self, batch: &BatchRecord, fault: &Fault, request: RequestId) -> Value;

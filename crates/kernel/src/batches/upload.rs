@@ -13,11 +13,9 @@ use tokio::task::JoinHandle;
 use super::quota::Quota;
 use super::received_lines::{ReceivedLines, stored_fault};
 use super::room::Room;
-use super::{RETENTION, no_such_file};
-use crate::fault::{Fault, Kind};
-use crate::ports::{Clock, Entropy};
-use crate::tasks::Tasks;
-use ep_store::{BegunFile, EarlierFile, FileId, FileRecord, NewFile, Store, UserId};
+use super::{Ports, RETENTION, no_such_file};
+use crate::fault::{Fault, Kind, Result};
+use ep_store::{BegunFile, EarlierFile, FileId, FileRecord, NewFile, UserId};
 
 /// Maximum number of files of an account.
 const MAX_FILES: u32 = 10_000;
@@ -48,7 +46,7 @@ pub struct ReceivedFile {
 pub struct Upload {
     parts: mpsc::Sender<Part>,
     /// The end of the task, until it was waited for.
-    outcome: Option<JoinHandle<Result<ReceivedFile, Fault>>>,
+    outcome: Option<JoinHandle<Result<ReceivedFile>>>,
 }
 
 /// A message to the task that stores a file.
@@ -61,7 +59,7 @@ enum Part {
 
 impl Upload {
     /// Receives a part of the content. Fails as soon as the file is refused.
-    pub async fn write(&mut self, part: &[u8]) -> Result<(), Fault> {
+    pub async fn write(&mut self, part: &[u8]) -> Result<()> {
         if self.parts.send(Part::Content(part.to_vec())).await.is_ok() {
             return Ok(());
         }
@@ -70,7 +68,7 @@ impl Upload {
     }
 
     /// Stores the rest, and completes the file. `keep` is the time for which it is stored.
-    pub async fn complete(mut self, keep: Duration) -> Result<ReceivedFile, Fault> {
+    pub async fn complete(mut self, keep: Duration) -> Result<ReceivedFile> {
         // If the task has ended, its outcome says why.
         let _ = self.parts.send(Part::End(keep)).await;
         self.outcome().await
@@ -86,7 +84,7 @@ impl Upload {
         }
     }
 
-    async fn outcome(&mut self) -> Result<ReceivedFile, Fault> {
+    async fn outcome(&mut self) -> Result<ReceivedFile> {
         match self.outcome.take() {
             Some(task) => task.await.map_err(Fault::internal)?,
             None => Err(ended_early()),
@@ -97,11 +95,8 @@ impl Upload {
 /// The dependencies of the tasks that store files.
 #[derive(Clone)]
 pub(super) struct Receiver {
-    pub(super) store: Store,
+    pub(super) ports: Ports,
     pub(super) room: Arc<Room>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) entropy: Arc<dyn Entropy>,
-    pub(super) tasks: Tasks,
     /// True if polls are charged.
     pub(super) billing: bool,
 }
@@ -110,30 +105,26 @@ impl Receiver {
     /// Begins to receive a file.
     pub(super) fn receive(&self, request: FileRequest) -> Upload {
         let (parts, received) = mpsc::channel(1);
-        let outcome = self.tasks.spawn(self.clone().store(request, received));
+        let outcome = self.ports.tasks.spawn(self.clone().store(request, received));
         Upload { parts, outcome: Some(outcome) }
     }
 
     /// Returns what an account may store at its present balance.
-    pub(super) async fn quota(&self, user: UserId) -> Result<Quota, Fault> {
+    pub(super) async fn quota(&self, user: UserId) -> Result<Quota> {
         if !self.billing {
             return Ok(Quota::WITHOUT_BILLING);
         }
-        Ok(Quota::of(self.store.funds(user).await?))
+        Ok(Quota::of(self.ports.store.funds(user).await?))
     }
 
     /// Stores a file. Unless it is complete in the end, it is deleted.
-    async fn store(
-        self,
-        request: FileRequest,
-        mut parts: mpsc::Receiver<Part>,
-    ) -> Result<ReceivedFile, Fault> {
+    async fn store(self, request: FileRequest, mut parts: mpsc::Receiver<Part>) -> Result<ReceivedFile> {
         let FileRequest { user, name, request_ref } = request;
         self.room.take(0).await?;
         let quota = self.quota(user).await?.files;
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         let file = NewFile {
-            id: FileId::from_random(self.entropy.bytes()),
+            id: FileId::from_random(self.ports.entropy.bytes()),
             user,
             name: stored_name(&name),
             created_at: now,
@@ -141,7 +132,7 @@ impl Receiver {
             quota,
             request_ref,
         };
-        let stored = match self.store.begin_file(&file).await {
+        let stored = match self.ports.store.begin_file(&file).await {
             Ok(BegunFile::Earlier(earlier)) => return repeat(&file, earlier, parts).await,
             Ok(BegunFile::New) => {
                 let stored = self.store_content(&file, &mut parts).await;
@@ -160,22 +151,19 @@ impl Receiver {
         }
     }
 
-    async fn store_content(
-        &self,
-        file: &NewFile,
-        parts: &mut mpsc::Receiver<Part>,
-    ) -> Result<FileRecord, Fault> {
-        let mut lines = ReceivedLines::new(&self.store, &self.room, &*self.clock, file);
+    async fn store_content(&self, file: &NewFile, parts: &mut mpsc::Receiver<Part>) -> Result<FileRecord> {
+        let mut lines = ReceivedLines::new(&self.ports.store, &self.room, &*self.ports.clock, file);
         loop {
             match tokio::time::timeout_at(lines.due, parts.recv()).await {
                 Err(_) => lines.flush().await?,
                 Ok(Some(Part::Content(part))) => lines.write(&part).await?,
                 Ok(Some(Part::End(keep))) => {
                     let content = lines.end().await?;
-                    let expires_at = self.clock.now().after(keep);
-                    let completed = self.store.complete_file(file.id, content, expires_at, MAX_FILES).await;
+                    let expires_at = self.ports.clock.now().after(keep);
+                    let completed =
+                        self.ports.store.complete_file(file.id, content, expires_at, MAX_FILES).await;
                     completed.map_err(stored_fault)?;
-                    let stored = self.store.file(file.user, file.id).await?;
+                    let stored = self.ports.store.file(file.user, file.id).await?;
                     return stored.ok_or_else(|| no_such_file(&file.id.to_string()));
                 }
                 Ok(None) => return Err(ended_early()),
@@ -186,7 +174,7 @@ impl Receiver {
     /// Deletes a file that is not needed. One that an open batch reads stays. A failure is logged, because the file is deleted
     /// when it is abandoned or has expired.
     pub(super) async fn discard(&self, user: UserId, id: FileId) {
-        if let Err(error) = self.store.delete_file(user, id).await {
+        if let Err(error) = self.ports.store.delete_file(user, id).await {
             tracing::warn!(%error, "failed to delete a file that is not needed; it is deleted later");
         }
     }
@@ -197,7 +185,7 @@ async fn repeat(
     file: &NewFile,
     earlier: EarlierFile,
     mut parts: mpsc::Receiver<Part>,
-) -> Result<ReceivedFile, Fault> {
+) -> Result<ReceivedFile> {
     if earlier.name != file.name {
         return Err(other_request());
     }
@@ -239,6 +227,8 @@ mod tests {
     use super::super::UNFINISHED;
     use super::super::received_lines::STORED_WITHIN;
     use super::*;
+    use crate::ports::Clock;
+    use crate::tasks::Tasks;
     use crate::testing::{ManualClock, SeededEntropy};
     use ep_polling::money::MicroUsd;
     use ep_polling::time::Timestamp;
@@ -263,14 +253,15 @@ mod tests {
         let (store, clock) = (database.store, Arc::new(ManualClock::default()));
         let counter = Arc::new(Interruption::none());
         let counted = store.interrupted(&counter);
-        let receiver = Receiver {
-            room: Arc::new(Room::new(counted.clone(), clock.clone(), 1 << 20)),
+        let room = Arc::new(Room::new(counted.clone(), clock.clone(), 1 << 20));
+        let ports = Ports {
             store: counted,
             clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(1)),
+            ended_tasks: Arc::default(),
             tasks: Tasks::default(),
-            billing: false,
         };
+        let receiver = Receiver { ports, room, billing: false };
         let mut upload = receiver.receive(FileRequest { user, name: "a".to_owned(), request_ref: None });
         for _ in 0..60 {
             clock.advance(PAUSE);

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::upload_speed::UploadSpeed;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use ep_store::UserId;
 
 /// Maximum number of uploads.
@@ -47,7 +47,7 @@ pub struct UploadPermit {
 
 impl UploadPlaces {
     /// Admits an upload. [`Kind::Busy`] if there is no place for it.
-    pub(super) fn begin(&self, user: UserId, is_paid: bool) -> Result<UploadPermit, Fault> {
+    pub(super) fn begin(&self, user: UserId, is_paid: bool) -> Result<UploadPermit> {
         let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_account = uploads.iter().filter(|upload| upload.user == user).count();
         let is_admitted = of_account < MAX_OF_ACCOUNT

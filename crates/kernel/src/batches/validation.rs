@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::Batches;
 use super::line;
 use super::runner::RowRunner;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use ep_store::{BatchError, BatchMoney, BatchRecord, CheckedRows, StoreError};
 
 /// Maximum number of rows of a batch.
@@ -51,7 +51,7 @@ impl Sums {
 
 impl Batches {
     /// Checks and prices the rows of a batch, and starts it, or ends it with its errors.
-    pub(super) async fn validate(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<(), Fault> {
+    pub(super) async fn validate(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<()> {
         let Some(mut sums) = self.read_rows(batch, runner).await? else { return Ok(()) };
         if sums.errors.is_empty() && sums.rows == 0 {
             sums.errors.push(whole("empty_file", "The file has no rows: send one request on each line."));
@@ -65,17 +65,17 @@ impl Batches {
             );
             sums.errors.push(whole("max_cost_too_low", &message));
         }
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         if sums.errors.is_empty() {
             let at_most = sums.at_most.min(most);
-            let money = if self.billing {
+            let money = if self.settings.billing {
                 BatchMoney::Hold(Hold { at_least: sums.dearest, at_most })
             } else {
                 BatchMoney::Budget(batch.terms.max_cost)
             };
             let model = if let [one] = &mut *sums.models { one.take() } else { None };
             let rows = CheckedRows { lines: sums.lines, total: sums.rows, model };
-            match self.store.start_batch(batch.id, rows, money, now).await {
+            match self.ports.store.start_batch(batch.id, rows, money, now).await {
                 Ok(_) => return Ok(()),
                 Err(
                     error @ (StoreError::InsufficientBalance { .. }
@@ -88,26 +88,26 @@ impl Batches {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.store.fail_batch(batch.id, &sums.errors, now).await?;
+        self.ports.store.fail_batch(batch.id, &sums.errors, now).await?;
         self.has_ended();
         Ok(())
     }
 
     /// Reads and prices the rows. Returns `None` if the batch is not being validated by this process any more.
-    async fn read_rows(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<Option<Sums>, Fault> {
+    async fn read_rows(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<Option<Sums>> {
         let mut sums = Sums::default();
         // Half of a digest each, so that 100,000 names take two megabytes.
         let mut seen: HashSet<[u8; 16]> = HashSet::new();
         loop {
-            if self.clock.now() >= batch.expires_at {
+            if self.ports.clock.now() >= batch.expires_at {
                 sums.errors =
                     vec![whole("batch_expired", "The time of the batch was over before it was checked.")];
                 return Ok(Some(sums));
             }
-            if !self.store.renew_validation(batch.id, &self.lease()).await? {
+            if !self.ports.store.renew_validation(batch.id, &self.lease()).await? {
                 return Ok(None);
             }
-            let lines = self.store.lines(batch.file, sums.lines, READ_TOGETHER).await?;
+            let lines = self.ports.store.lines(batch.file, sums.lines, READ_TOGETHER).await?;
             let Some((last, _)) = lines.last() else { return Ok(Some(sums)) };
             sums.lines = *last;
             for (number, text) in lines {
@@ -162,7 +162,7 @@ impl Batches {
         batch: &BatchRecord,
         (number, row): (u32, &line::BatchLine),
         runner: &dyn RowRunner,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         match runner.at_most(batch, row).await {
             Ok(cost) => {
                 sums.at_most = sums.at_most.plus(cost);

@@ -18,7 +18,7 @@ use super::Batches;
 use super::line;
 use super::runner::{RowResponse, RowRunner};
 use super::validation::is_temporary;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::tasks::Tasks;
 use ep_store::{
     BatchId, BatchRecord, BatchStatus, Lease, LeasedRows, RequestId, RowBudget, RowEnd, RowResult,
@@ -95,26 +95,26 @@ impl Batches {
             }
         }
         // Other processes can continue at once.
-        if let Err(error) = work.batches.store.release_rows(&work.batches.worker).await {
+        if let Err(error) = work.batches.ports.store.release_rows(&work.batches.settings.worker).await {
             tracing::warn!(%error, "failed to release the leases on rows of batches; other processes take the rows when the leases expire");
         }
     }
 
     pub(super) fn lease(&self) -> Lease {
-        Lease { worker: self.worker.clone(), lasts: self.lasts }
+        Lease { worker: self.settings.worker.clone(), lasts: self.settings.lease }
     }
 }
 
 impl Work {
     async fn step(&mut self) -> Result<(), StoreError> {
-        if self.renewed.elapsed() > self.batches.lasts / 3 && !self.rows.is_empty() {
-            self.batches.store.renew_rows(&self.batches.lease()).await?;
+        if self.renewed.elapsed() > self.batches.settings.lease / 3 && !self.rows.is_empty() {
+            self.batches.ports.store.renew_rows(&self.batches.lease()).await?;
             self.renewed = Instant::now();
         }
         while self.validations.len() < VALIDATIONS && self.begin_validation().await? {}
-        let room = self.batches.at_once.saturating_sub(self.rows.len());
+        let room = self.batches.settings.at_once.saturating_sub(self.rows.len());
         // Several rows are taken at a time, so that not every end of a row is followed by a look at all batches.
-        if room * 8 >= self.batches.at_once { self.fill(room as u32).await } else { Ok(()) }
+        if room * 8 >= self.batches.settings.at_once { self.fill(room as u32).await } else { Ok(()) }
     }
 
     /// Notes the outcome of a row.
@@ -126,7 +126,7 @@ impl Work {
 
     /// Begins to validate a batch. Returns `false` if there is none.
     async fn begin_validation(&mut self) -> Result<bool, StoreError> {
-        let batch = self.batches.store.lease_validation(&self.batches.lease()).await?;
+        let batch = self.batches.ports.store.lease_validation(&self.batches.lease()).await?;
         let Some(batch) = batch else { return Ok(false) };
         let (batches, runner) = (Arc::clone(&self.batches), Arc::clone(&self.runner));
         self.validations.spawn(async move {
@@ -143,8 +143,8 @@ impl Work {
 
     /// Takes up to `room` rows, a few of each account in turn.
     async fn fill(&mut self, mut room: u32) -> Result<(), StoreError> {
-        let now = self.batches.clock.now();
-        let open = self.batches.store.open_batches(MAX_BATCHES, now).await?;
+        let now = self.batches.ports.clock.now();
+        let open = self.batches.ports.store.open_batches(MAX_BATCHES, now).await?;
         let ids: HashSet<BatchId> = open.iter().map(|(id, _)| *id).collect();
         self.known.retain(|id, _| ids.contains(id));
         self.waiting.retain(|_, until| *until > Instant::now());
@@ -180,8 +180,8 @@ impl Work {
 
     /// Takes rows of a batch, or ends it. Returns their number.
     async fn take(&mut self, user: UserId, id: BatchId, limit: u32) -> Result<u32, StoreError> {
-        let store = self.batches.store.clone();
-        let now = self.batches.clock.now();
+        let store = self.batches.ports.store.clone();
+        let now = self.batches.ports.clock.now();
         let LeasedRows { numbers, ending } = store.lease_rows(id, &self.batches.lease(), limit, now).await?;
         if numbers.is_empty() {
             if let Some(status) = store.end_batch(id, now).await? {
@@ -231,7 +231,7 @@ impl Row {
     /// Asks the row, and stores its end. A row that cannot be asked now is postponed.
     async fn ask(&self) -> Result<RowOutcome, StoreError> {
         let Self { batches, batch, number, .. } = self;
-        let lines = batches.store.lines(batch.file, number - 1, 1).await?;
+        let lines = batches.ports.store.lines(batch.file, number - 1, 1).await?;
         let text =
             lines.into_iter().find(|(found, _)| found == number).map_or(String::new(), |(_, text)| text);
         if text.trim().is_empty() {
@@ -254,12 +254,12 @@ impl Row {
             }
             Err(fault) => return self.fail("", fault).await,
         };
-        let request = RequestId::from_random(batches.entropy.bytes());
+        let request = RequestId::from_random(batches.ports.entropy.bytes());
         for attempt in 1.. {
             let run = match self.reserve(&row).await? {
                 Ok(RowBudget::Reserved) => self.run(&row, request).await,
                 Ok(RowBudget::Waits) => {
-                    batches.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await?;
+                    batches.ports.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await?;
                     return Ok(RowOutcome::WaitsForMoney(batch.id));
                 }
                 Ok(RowBudget::UsedUp) => return self.fail(&row.custom_id, budget_used_up()).await,
@@ -275,7 +275,7 @@ impl Row {
                     return self.postpone(wait).await;
                 }
                 Err(fault) if fault.kind() == Kind::InsufficientBalance => {
-                    if batches.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await? > 0 {
+                    if batches.ports.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await? > 0 {
                         return Ok(RowOutcome::WaitsForMoney(batch.id));
                     }
                     // The money of the last poll can have returned meanwhile.
@@ -290,20 +290,20 @@ impl Row {
     }
 
     /// Reserves the highest cost of the row, if its batch has a budget.
-    async fn reserve(&self, row: &line::BatchLine) -> Result<Result<RowBudget, Fault>, StoreError> {
+    async fn reserve(&self, row: &line::BatchLine) -> Result<Result<RowBudget>, StoreError> {
         let Self { batches, batch, number, .. } = self;
-        if batches.billing || batch.terms.max_cost.is_none() {
+        if batches.settings.billing || batch.terms.max_cost.is_none() {
             return Ok(Ok(RowBudget::Reserved));
         }
         match self.runner.at_most(batch, row).await {
-            Ok(most) => batches.store.reserve_row(batch.id, *number, most).await.map(Ok),
+            Ok(most) => batches.ports.store.reserve_row(batch.id, *number, most).await.map(Ok),
             Err(fault) => Ok(Err(fault)),
         }
     }
 
     /// Ends the lease after this time, so that the row is asked again.
     async fn postpone(&self, wait: Duration) -> Result<RowOutcome, StoreError> {
-        self.batches.store.postpone_row(self.batch.id, self.number, wait).await?;
+        self.batches.ports.store.postpone_row(self.batch.id, self.number, wait).await?;
         Ok(RowOutcome::Done)
     }
 
@@ -311,11 +311,11 @@ impl Row {
     /// postponed.
     async fn end(&self, end: RowEnd) -> Result<RowOutcome, StoreError> {
         let Self { batches, batch, number, .. } = self;
-        if !batches.billing && end != RowEnd::Blank {
+        if !batches.settings.billing && end != RowEnd::Blank {
             let Ok(cost) = self.runner.cost(&self.reference()).await else {
                 return self.postpone(AGAIN).await;
             };
-            batches.store.set_row_cost(batch.id, *number, cost).await?;
+            batches.ports.store.set_row_cost(batch.id, *number, cost).await?;
         }
         let outcome = match &end {
             RowEnd::Completed(..) => "completed",
@@ -323,7 +323,7 @@ impl Row {
             RowEnd::NotAsked(_) => "not_asked",
             RowEnd::Blank => "blank",
         };
-        batches.store.end_row(batch.id, *number, end).await?;
+        batches.ports.store.end_row(batch.id, *number, end).await?;
         metrics::counter!("ep_batch_rows_total", "outcome" => outcome).increment(1);
         Ok(RowOutcome::Done)
     }
@@ -347,13 +347,13 @@ impl Row {
         self.end(RowEnd::NotAsked(line)).await
     }
 
-    async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<RowResponse, Fault> {
+    async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<RowResponse> {
         let running = AssertUnwindSafe(self.runner.run(&self.batch, row, self.reference(), request));
         running.catch_unwind().await.unwrap_or_else(|_| Err(Fault::internal("a row of a batch panicked")))
     }
 
     async fn fail(&self, custom_id: &str, fault: Fault) -> Result<RowOutcome, StoreError> {
-        let request = RequestId::from_random(self.batches.entropy.bytes());
+        let request = RequestId::from_random(self.batches.ports.entropy.bytes());
         let body = self.runner.error(&self.batch, &fault, request);
         let end = self.line(custom_id, (fault.kind().row().http, request), &body)?;
         self.end(RowEnd::Failed(end)).await

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Deposits;
-use crate::fault::Fault;
+use crate::fault::Result;
 use crate::ports::Presence;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -36,17 +36,17 @@ impl ChainComparison {
 
 impl Deposits {
     /// Compares all settled deposits with the chain, and changes nothing. `None` without a node.
-    pub async fn compare_all(&self) -> Result<Option<ChainComparison>, Fault> {
+    pub async fn compare_all(&self) -> Result<Option<ChainComparison>> {
         self.compare(Timestamp::from_millis(0), false).await
     }
 
     /// Compares the settled deposits of the last `past` with the chain, and freezes the accounts of missing
     /// ones. `None` without a node.
-    pub async fn compare_recent(&self, past: Duration) -> Result<Option<ChainComparison>, Fault> {
+    pub async fn compare_recent(&self, past: Duration) -> Result<Option<ChainComparison>> {
         self.compare(self.clock.now().before(past), true).await
     }
 
-    async fn compare(&self, since: Timestamp, freezes: bool) -> Result<Option<ChainComparison>, Fault> {
+    async fn compare(&self, since: Timestamp, freezes: bool) -> Result<Option<ChainComparison>> {
         if !self.network.has_node() {
             return Ok(None);
         }
@@ -78,7 +78,7 @@ impl Deposits {
         Ok(Some(ChainComparison { deposits, settled, on_chain, missing, unchecked }))
     }
 
-    async fn vanish(&self, known: &StoredDeposit) -> Result<(), Fault> {
+    async fn vanish(&self, known: &StoredDeposit) -> Result<()> {
         let reference = &known.deposit.payment.reference;
         if self.store.vanish_deposit(reference, self.clock.now()).await? {
             metrics::counter!("ep_usdc_deposits_vanished_total").increment(1);

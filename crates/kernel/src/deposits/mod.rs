@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::caller::Caller;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::keys::IssuedKey;
 use crate::ports::{Clock, Entropy, PaymentNetwork, PaymentRejection, TransferOutcome, Verification};
 use crate::sign_in::SignUps;
@@ -127,7 +127,7 @@ impl Deposits {
 
     /// Accepts a payment once, for the caller's account, or the payer's if the caller has none.
     /// [`Kind::Unavailable`] while the outcome is unknown.
-    pub async fn take(&self, payment: Payment, caller: &Caller) -> Result<DepositOutcome, Fault> {
+    pub async fn take(&self, payment: Payment, caller: &Caller) -> Result<DepositOutcome> {
         if let Verification::Rejected(why) = self.verify(&payment).await? {
             return Ok(DepositOutcome::Rejected(why));
         }
@@ -151,7 +151,7 @@ impl Deposits {
     /// Verifies a payment before any response: it repeats a stored one with the same signature, or the
     /// network accepts it. The network rejects a payment that another request settled meanwhile, so the store
     /// is read again.
-    async fn verify(&self, payment: &Payment) -> Result<Verification, Fault> {
+    async fn verify(&self, payment: &Payment) -> Result<Verification> {
         if self.is_stored(payment).await? {
             return Ok(Verification::Valid);
         }
@@ -161,14 +161,14 @@ impl Deposits {
         }
     }
 
-    async fn is_stored(&self, payment: &Payment) -> Result<bool, Fault> {
+    async fn is_stored(&self, payment: &Payment) -> Result<bool> {
         let known = self.store.deposit(&payment.reference).await?;
         Ok(known.is_some_and(|known| self.network.repeats(&known.deposit.payment, payment)))
     }
 
     /// Responds to a repeated payment. Never returns the first key: a payment is public on the chain, so anyone can
     /// repeat it.
-    async fn again(&self, known: StoredDeposit) -> Result<DepositOutcome, Fault> {
+    async fn again(&self, known: StoredDeposit) -> Result<DepositOutcome> {
         let StoredDeposit { deposit, state, .. } = &known;
         match state {
             DepositState::Settled(received) => Ok(repeated(deposit, received, DepositStatus::Settled)),
@@ -220,7 +220,7 @@ impl Deposits {
         known: &StoredDeposit,
         outcome: TransferOutcome,
         is_first: bool,
-    ) -> Result<DepositOutcome, Fault> {
+    ) -> Result<DepositOutcome> {
         match outcome {
             TransferOutcome::Moved(transfer) => self.credit(known, &transfer, is_first).await,
             TransferOutcome::NotMoved(why) => {
@@ -244,7 +244,7 @@ impl Deposits {
         known: &StoredDeposit,
         transfer: &Transfer,
         is_first: bool,
-    ) -> Result<DepositOutcome, Fault> {
+    ) -> Result<DepositOutcome> {
         let NewDeposit { id, payment, user: account, .. } = &known.deposit;
         let (payer, key) = self.sign_ups.draw_payer(payment.payer, is_first);
         let now = self.clock.now();
@@ -276,7 +276,7 @@ impl Deposits {
 
     /// Records that no money has moved. Unless the chain proves it, the deposit is looked up again after its
     /// authorization has expired.
-    async fn fail(&self, known: &StoredDeposit, why: PaymentRejection) -> Result<(), Fault> {
+    async fn fail(&self, known: &StoredDeposit, why: PaymentRejection) -> Result<()> {
         let reference = &known.deposit.payment.reference;
         let is_proven = matches!(why, PaymentRejection::ExpiredUnused | PaymentRejection::Used);
         if let DepositState::Vanished(_) = known.state {
@@ -288,7 +288,7 @@ impl Deposits {
     }
 
     /// Sets the time of the next look-up, later after every unsuccessful one.
-    async fn postpone(&self, known: &StoredDeposit) -> Result<(), Fault> {
+    async fn postpone(&self, known: &StoredDeposit) -> Result<()> {
         let NewDeposit { id, payment, .. } = &known.deposit;
         let now = self.clock.now();
         let is_unknown = known.state == DepositState::Settling && now > payment.valid_before;

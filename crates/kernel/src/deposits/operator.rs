@@ -1,7 +1,7 @@
 //! The operator's decisions about deposits of unknown outcome.
 
 use super::{DepositOutcome, Deposited, Deposits};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::ports::TransferOutcome;
 use ep_store::{DepositId, DepositState, StoredDeposit, Transfer};
 
@@ -39,7 +39,7 @@ impl Deposits {
         &self,
         id: DepositId,
         transaction: &TransactionHash,
-    ) -> Result<Deposited, Fault> {
+    ) -> Result<Deposited> {
         let known = self.known(id).await?;
         if let DepositState::Settled(received) = &known.state {
             let text = format!("this deposit was already credited, by transaction {}", received.transaction);
@@ -66,16 +66,11 @@ impl Deposits {
     /// Declares that a deposit was not paid, and ends its look-ups. A node must show that it was not and never
     /// will be. Without a node, the operator is trusted once the authorization has expired. [`Kind::NotFound`]
     /// for an unknown deposit, [`Kind::Conflict`] if it was or can still be paid.
-    pub async fn declare_unpaid(&self, id: DepositId) -> Result<(), Fault> {
+    pub async fn declare_unpaid(&self, id: DepositId) -> Result<()> {
         let known = self.known(id).await?;
         let conflict = |text: String| Err(Fault::new(Kind::Conflict, text));
-        match &known.state {
-            DepositState::Confirming(received)
-            | DepositState::Settled(received)
-            | DepositState::Vanished(received) => {
-                return conflict(format!("this deposit was paid by transaction {}", received.transaction));
-            }
-            DepositState::Settling | DepositState::Unknown | DepositState::Failed => {}
+        if let Some(received) = known.state.received() {
+            return conflict(format!("this deposit was paid by transaction {}", received.transaction));
         }
         let payment = &known.deposit.payment;
         match self.network.look_up(payment, known.deposit.since).await {
@@ -94,7 +89,7 @@ impl Deposits {
         Ok(self.store.fail_deposit(&payment.reference, None).await?)
     }
 
-    async fn known(&self, id: DepositId) -> Result<StoredDeposit, Fault> {
+    async fn known(&self, id: DepositId) -> Result<StoredDeposit> {
         let known = self.store.deposit_by_id(id).await?;
         known.ok_or_else(|| Fault::new(Kind::NotFound, format!("deposit {id} was not found")))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures::StreamExt;
 
 use super::{DepositOutcome, Deposits};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Kind, Result};
 use ep_store::{DepositState, StoredDeposit};
 
 /// Maximum deposits per run.
@@ -17,7 +17,7 @@ const PAYERS_AT_ONCE: usize = 16;
 
 impl Deposits {
     /// Looks up due deposits. Returns their number.
-    pub async fn reconcile(&self) -> Result<usize, Fault> {
+    pub async fn reconcile(&self) -> Result<usize> {
         let due = self.store.due_deposits(self.clock.now(), PER_RUN, PER_PAYER).await?;
         let looked = due.len();
         self.reconcile_each(due).await;
@@ -25,7 +25,7 @@ impl Deposits {
     }
 
     /// Looks up all open deposits, due or not. Returns their number.
-    pub async fn reconcile_all(&self) -> Result<usize, Fault> {
+    pub async fn reconcile_all(&self) -> Result<usize> {
         let (mut looked, mut after) = (0, String::new());
         loop {
             let open = self.store.open_deposits(&after, PER_RUN).await?;

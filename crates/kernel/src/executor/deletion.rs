@@ -9,7 +9,7 @@ use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
 use super::{Inner, PollExecutor, PollState};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::idempotency::reply_of_deleted_poll;
 use ep_polling::poll_id::PollId;
 use ep_store::{Change, PollDeletion};
@@ -60,7 +60,7 @@ impl Inner {
 impl PollExecutor {
     /// Deletes a settled poll for good; the ledger keeps its cost. [`Kind::NotFound`] for an unknown poll,
     /// [`Kind::Conflict`] while it runs or is not charged yet.
-    pub async fn delete(&self, id: &PollId) -> Result<(), Fault> {
+    pub async fn delete(&self, id: &PollId) -> Result<()> {
         let inner = &self.0;
         match inner.polls.delete(id, inner.clock.now(), &reply_of_deleted_poll()).await? {
             PollDeletion::Deleted => {

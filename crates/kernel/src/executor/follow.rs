@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PollExecutor;
 use super::live::{PollState, Watch};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use ep_polling::ballot::Ballot;
 use ep_store::PollRecord;
 
@@ -30,7 +30,7 @@ impl Follow {
     }
 
     /// Waits for ballots since the last call and returns them; an empty list once the poll has ended.
-    pub async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
+    pub async fn next(&mut self) -> Result<Vec<Arc<Ballot>>> {
         loop {
             if let Some(ballots) = self.watch.next().await {
                 return Ok(ballots);

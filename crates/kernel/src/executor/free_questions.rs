@@ -7,7 +7,7 @@ use std::time::Duration;
 use ep_polling::plan::Plan;
 use ep_polling::time::Timestamp;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use ep_store::UserId;
 
 /// Maximum number of bytes of questions and options that an account may send in a day for polls that cost nothing.
@@ -29,7 +29,7 @@ struct Today {
 
 impl FreeQuestions {
     /// Counts a poll that costs nothing. [`Kind::RateLimited`] if the account has sent too much today.
-    pub(super) fn count(&self, user: UserId, plan: &Plan, now: Timestamp) -> Result<(), Fault> {
+    pub(super) fn count(&self, user: UserId, plan: &Plan, now: Timestamp) -> Result<()> {
         let bytes = plan.question.len() + plan.options.iter().map(String::len).sum::<usize>();
         let mut today = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let day = now.millis() / DAY_MILLIS;

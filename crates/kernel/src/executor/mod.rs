@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::event::StartedEvent;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::ports::{Clock, Entropy, Models};
 use crate::tasks::Tasks;
 use ep_polling::order::Seed;
@@ -193,12 +193,12 @@ impl PollExecutor {
     }
 
     /// Returns the opening of the poll with this request reference.
-    pub async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, Fault> {
+    pub async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>> {
         Ok(self.0.polls.opened_by(request_ref).await?)
     }
 
     /// Returns the states of the polls with this request reference, in order, without the deleted ones.
-    pub async fn polls_of(&self, request_ref: &str) -> Result<Vec<PollState>, Fault> {
+    pub async fn polls_of(&self, request_ref: &str) -> Result<Vec<PollState>> {
         let mut states = Vec::new();
         for place in 0.. {
             let request = opening::numbered(request_ref.to_owned(), place);
@@ -209,7 +209,7 @@ impl PollExecutor {
     }
 
     /// Returns the state of the poll with this request reference, if the request opened only one, and it is not deleted.
-    pub async fn only_poll_of(&self, request_ref: &str) -> Result<Option<PollState>, Fault> {
+    pub async fn only_poll_of(&self, request_ref: &str) -> Result<Option<PollState>> {
         if self.opened_by(&opening::numbered(request_ref.to_owned(), 1)).await?.is_some() {
             return Ok(None);
         }
@@ -227,7 +227,7 @@ impl PollExecutor {
     }
 
     /// Returns the state of a running or closed poll.
-    pub async fn state(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
+    pub async fn state(&self, id: &PollId) -> Result<Option<PollState>> {
         if self.is_deleted(id) {
             return Ok(None);
         }
@@ -242,7 +242,7 @@ impl PollExecutor {
 
     /// Returns the state of a poll from the database. A process's own copy may lag by a moment, or by more
     /// after a pause.
-    pub async fn stored(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
+    pub async fn stored(&self, id: &PollId) -> Result<Option<PollState>> {
         let Some(record) = self.0.polls.poll(id).await? else { return Ok(None) };
         let ballots = self.0.polls.ballots(id, 0).await?;
         let state =
@@ -254,21 +254,17 @@ impl PollExecutor {
     }
 
     /// Returns the first event of a poll, for a watcher of a repeated request.
-    pub async fn started(
-        &self,
-        id: &PollId,
-        result_url: Option<String>,
-    ) -> Result<Option<StartedEvent>, Fault> {
+    pub async fn started(&self, id: &PollId, result_url: Option<String>) -> Result<Option<StartedEvent>> {
         let state = self.state(id).await?;
         Ok(state.map(|state| EventProjection::new(&state.record).started(result_url)))
     }
 
     /// Follows a poll to its end, regardless of the process that runs it.
-    pub async fn follow(&self, id: &PollId) -> Result<Option<Follow>, Fault> {
+    pub async fn follow(&self, id: &PollId) -> Result<Option<Follow>> {
         Ok(self.watch(id).await?.map(|watch| Follow::new(self.clone(), watch)))
     }
 
-    async fn watch(&self, id: &PollId) -> Result<Option<Watch>, Fault> {
+    async fn watch(&self, id: &PollId) -> Result<Option<Watch>> {
         let inner = &self.0;
         if let Some(watch) = inner.running.watch(id).or_else(|| inner.followers.watch(id)) {
             return Ok(Some(watch));
@@ -304,7 +300,7 @@ impl PollExecutor {
 
     /// Cancels a poll in any process within a second, even if that process crashes. The poll closes with its
     /// votes so far. Returns `false` if it ended without being cancelled.
-    pub async fn cancel(&self, id: &PollId) -> Result<bool, Fault> {
+    pub async fn cancel(&self, id: &PollId) -> Result<bool> {
         let cancelled = self.0.polls.cancel(id, self.0.clock.now()).await?;
         if cancelled && !self.0.running.cancel(id) {
             self.0.changed(id, Change::Cancelled);
@@ -314,7 +310,7 @@ impl PollExecutor {
 
     /// Adopts and resumes polls with ended leases, up to the number of free slots. Returns their number.
     /// Without a free slot, takes only a few polls that have been unleased for the length of a lease.
-    pub async fn resume(&self) -> Result<usize, Fault> {
+    pub async fn resume(&self) -> Result<usize> {
         let inner = &self.0;
         let (ago, limit) = match inner.slots.free().min(ADOPT_AT_ONCE) as u32 {
             0 => (inner.lease, ADOPT_WITHOUT_ROOM),
@@ -402,7 +398,7 @@ impl PollExecutor {
     }
 
     /// Stops running polls and ends their leases, so that other processes can resume them immediately.
-    pub async fn release(&self) -> Result<(), Fault> {
+    pub async fn release(&self) -> Result<()> {
         let inner = &self.0;
         inner.released.store(true, Ordering::SeqCst);
         let held: Vec<_> = inner

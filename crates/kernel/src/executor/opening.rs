@@ -7,7 +7,7 @@ use super::lease::HeldLease;
 use super::slots::Reservation;
 use super::work::{Job, RETRY_AFTER};
 use super::{Billing, OPEN_CHECK_TIMEOUT, Opener, PollExecutor, busy};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
@@ -46,7 +46,7 @@ pub(super) fn numbered(request: String, place: usize) -> String {
 impl PollExecutor {
     /// Opens a poll and starts it, now or when its turn comes. Each `request_ref` opens only one poll.
     /// [`Kind::Busy`] if too many polls are running and waiting.
-    pub async fn open(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
+    pub async fn open(&self, plan: Plan, opener: Opener) -> Result<PollId> {
         let opened = self.open_all(vec![plan], opener).await?;
         opened.into_iter().next().ok_or_else(|| Fault::internal("no poll was opened"))
     }
@@ -59,7 +59,7 @@ impl PollExecutor {
     }
 
     /// Returns the result of work, or the fault of a stalled database once it has been stalled for longer than a caller waits.
-    pub async fn unless_stalled<T>(&self, work: impl Future<Output = T>) -> Result<T, Fault> {
+    pub async fn unless_stalled<T>(&self, work: impl Future<Output = T>) -> Result<T> {
         let stalls = async {
             while !self.is_stalled() {
                 tokio::time::sleep(STALL_CHECK_INTERVAL).await;
@@ -74,7 +74,7 @@ impl PollExecutor {
 
     /// Opens several polls like [`open`](Self::open), all or none. Their money is set aside together. Callers of a stalled
     /// database are refused; only rows of batches wait for it.
-    pub async fn open_all(&self, plans: Vec<Plan>, opener: Opener) -> Result<Vec<PollId>, Fault> {
+    pub async fn open_all(&self, plans: Vec<Plan>, opener: Opener) -> Result<Vec<PollId>> {
         let inner = &self.0;
         let mut openings = Vec::with_capacity(plans.len());
         for (number, plan) in plans.into_iter().enumerate() {
@@ -138,7 +138,7 @@ impl PollExecutor {
     }
 
     /// Reserves a slot for a poll and names it. `number` counts the polls of a request.
-    fn opening(&self, plan: Plan, opener: &Opener, number: usize) -> Result<Opening, Fault> {
+    fn opening(&self, plan: Plan, opener: &Opener, number: usize) -> Result<Opening> {
         let Opener { owner, billing, request_ref, notify, batch } = opener.clone();
         let inner = &self.0;
         let slots = if batch.is_some() { &inner.batch_slots } else { &inner.slots };

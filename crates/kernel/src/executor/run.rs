@@ -308,14 +308,7 @@ impl<'a> Run<'a> {
         let finished = Instant::now();
         let silent = NoVote::new(Reason::Deadline, "no answer before the poll's deadline");
         for Call { position, .. } in std::mem::take(&mut self.calls) {
-            let response = ModelResponse {
-                vote: Err(silent.clone()),
-                probabilities: None,
-                casting: None,
-                spend: Spend::UNKNOWN,
-                tokens: None,
-                answered_by: None,
-            };
+            let response = ModelResponse::new(Err(silent.clone()), Spend::UNKNOWN);
             self.arrived.push(Reply { position, response, launched: self.started, finished });
         }
     }

@@ -270,7 +270,9 @@ impl Work<'_> {
     /// complete poll that were probably made, so that limits of a caller hold: such a poll calls all members as it starts.
     fn lost_calls(&self, prior: &[Ballot], has_started: bool) -> LostCalls {
         let plan = &self.record.plan;
-        let charged = charge_for_lost_calls(plan, prior);
+        // Entries before one with a ballot were certainly called. Later ones may have been, and are not charged.
+        let called = prior.iter().map(|ballot| ballot.position as usize + 1).max().unwrap_or(0);
+        let charged = estimate_unanswered(plan, prior, called);
         let interruptions = self.lease().epoch().number() - Epoch::FIRST.number();
         if self.record.held.is_some() || !plan.complete || !has_started || interruptions < 1 {
             return LostCalls { charged, counted: charged };
@@ -466,14 +468,6 @@ struct LostCalls {
     charged: MicroUsd,
     /// The cost that the result shows.
     counted: MicroUsd,
-}
-
-/// Returns the charge for an earlier process's calls with lost responses: an estimate for each roster entry
-/// without a ballot before one with a ballot. These entries were certainly called. Later ones may have been
-/// called, and are not charged.
-fn charge_for_lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
-    let called = ballots.iter().map(|ballot| ballot.position as usize + 1).max().unwrap_or(0);
-    estimate_unanswered(plan, ballots, called)
 }
 
 /// Returns the estimated cost of calling the first `called` roster entries that have no ballot.

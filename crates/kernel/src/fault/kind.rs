@@ -2,39 +2,6 @@
 
 use crate::links::Links;
 
-/// A kind of error; its [`Row`] holds its status, codes and recovery actions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each kind is described by the title of its row")]
-pub enum Kind {
-    InvalidInput,
-    MalformedJson,
-    IncompleteBody,
-    InvalidPreset,
-    Unauthenticated,
-    Forbidden,
-    InsufficientBalance,
-    AccountFrozen,
-    SpendingCapReached,
-    NotFound,
-    UnknownRoute,
-    MethodNotAllowed,
-    NotAcceptable,
-    Conflict,
-    InProgress,
-    PayloadTooLarge,
-    UnsupportedMediaType,
-    IdempotencyMismatch,
-    NoVotes,
-    RateLimited,
-    Busy,
-    PollFailed,
-    Internal,
-    NotConfigured,
-    Unavailable,
-    DeadlineExceeded,
-    StorageFull,
-}
-
 /// Status, codes and recovery actions of one kind: a row of the table.
 #[derive(Debug)]
 pub struct Row {
@@ -130,240 +97,90 @@ const WAIT: Recovery =
 const RETRY: Recovery = advice("retry", "Send the same request again later, with the same idempotency key.");
 const REPORT: Recovery = advice("report", "If it persists, report the request id.");
 
-const fn row(
-    kind: Kind,
-    code: &'static str,
-    title: &'static str,
-    codes: (u16, i32, i32, u8),
-    retryable: bool,
-    recovery: &'static [Recovery],
-) -> Row {
-    Row { kind, code, title, http: codes.0, mcp: codes.1, a2a: codes.2, exit: codes.3, retryable, recovery }
+/// Defines [`Kind`] and [`TABLE`] from rows of kind, code, title, (HTTP, MCP, A2A, exit), retryable and recovery.
+macro_rules! kinds {
+    ($($kind:ident $code:literal $title:literal
+       ($http:literal, $mcp:literal, $a2a:literal, $exit:literal) $retryable:literal $recovery:tt;)*) => {
+        /// A kind of error; its [`Row`] holds its status, codes and recovery actions.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Kind {
+            $(#[doc = $title] $kind,)*
+        }
+
+        static TABLE: &[Row] = &[$(Row {
+            kind: Kind::$kind,
+            code: $code,
+            title: $title,
+            http: $http,
+            mcp: $mcp,
+            a2a: $a2a,
+            exit: $exit,
+            retryable: $retryable,
+            recovery: &$recovery,
+        },)*];
+    };
 }
 
-//    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 27] = [
-    row(
-        Kind::InvalidInput,
-        "invalid_input",
-        "The input is invalid",
-        (400, -32602, -32602, 2),
-        false,
-        &[FIX, DRY_RUN],
-    ),
-    row(
-        Kind::MalformedJson,
-        "malformed_json",
-        "The body is not JSON",
-        (400, -32700, -32700, 2),
-        false,
-        &[FIX],
-    ),
-    row(
-        Kind::IncompleteBody,
-        "incomplete_body",
-        "The request body did not arrive in full",
-        (408, 40800, 40800, 9),
-        true,
-        &[RETRY],
-    ),
-    row(
-        Kind::InvalidPreset,
-        "invalid_preset",
-        "Unknown preset",
-        (400, -32602, -32602, 2),
-        false,
-        &[FIX, call("list_models", "See which models the registry holds.", "list_models")],
-    ),
-    row(
-        Kind::Unauthenticated,
-        "unauthenticated",
-        "Sign in, or send an API key",
-        (401, 40100, 40100, 5),
-        false,
-        &[
-            call(
-                "send_api_key",
-                "Send Authorization: Bearer ep_k_… with an active API key; this guide says where to get one.",
-                "auth_guide",
-            ),
-            advice(
-                "authorize",
-                "Get an access token, where the header WWW-Authenticate names resource_metadata.",
-            ),
-            ASK_FREE,
-        ],
-    ),
-    row(
-        Kind::Forbidden,
-        "forbidden",
-        "This origin or credential is not allowed to make the request",
-        (403, 40300, 40300, 5),
-        false,
-        &[
-            advice("use_own_address", "Call the service at its own address, or from an allowed origin."),
-            advice("use_wider_key", "If the message names the key's scope, use a key with a wider scope."),
-            advice(
-                "authorize_again",
-                "If the message names scopes of an access token, authorize the token for them.",
-            ),
-        ],
-    ),
-    row(
-        Kind::InsufficientBalance,
-        "insufficient_balance",
-        "The balance does not cover the cost",
-        (402, 40200, 40200, 6),
-        false,
-        &[LOWER_COST, call("add_funds", "Add funds to the account.", ADD_FUNDS)],
-    ),
-    row(
-        Kind::AccountFrozen,
-        "account_frozen",
-        "The account is frozen and cannot spend",
-        (403, 40301, 40301, 6),
-        false,
-        &[advice("contact_operator", "Contact the operator: a payment to the account was reversed.")],
-    ),
-    row(
-        Kind::SpendingCapReached,
-        "spending_cap_reached",
-        "The API key has reached its spending cap",
-        (403, 40302, 40302, 6),
-        false,
-        &[
-            advice("wait", "Wait until running polls have ended or, for a daily cap, until 00:00 UTC."),
-            call("use_other_key", "Ask the account's owner for a key with a higher cap.", "create_key"),
-        ],
-    ),
-    row(
-        Kind::NotFound,
-        "not_found",
-        "We can't find this",
-        (404, 40400, -32001, 7),
-        false,
-        &[advice("check_id", "Check the id: it is case-sensitive.")],
-    ),
-    row(
-        Kind::UnknownRoute,
-        "unknown_route",
-        "Unknown path",
-        (404, -32601, -32601, 7),
-        false,
-        &[call("read_card", "Read the agent card of this service.", "agent_card")],
-    ),
-    row(
-        Kind::MethodNotAllowed,
-        "method_not_allowed",
-        "This path does not support this method",
-        (405, -32601, -32601, 2),
-        false,
-        &[advice("use_allowed_method", "Use a method listed in the Allow header.")],
-    ),
-    row(
-        Kind::NotAcceptable,
-        "not_acceptable",
-        "None of the accepted media types is available",
-        (406, 40600, 40600, 2),
-        false,
-        &[advice("widen_accept", "Send Accept: application/json.")],
-    ),
-    row(
-        Kind::Conflict,
-        "conflict",
-        "The request conflicts with an existing record",
-        (409, 40900, 40900, 2),
-        false,
-        &[FIX],
-    ),
-    row(
-        Kind::InProgress,
-        "in_progress",
-        "The same request is still running",
-        (409, 40901, 40901, 8),
-        true,
-        &[WAIT],
-    ),
-    row(
-        Kind::PayloadTooLarge,
-        "payload_too_large",
-        "The body is too large",
-        (413, 41300, 41300, 2),
-        false,
-        &[advice("shorten", "Send a shorter body.")],
-    ),
-    row(
-        Kind::UnsupportedMediaType,
-        "unsupported_media_type",
-        "The media type of the body is not supported",
-        (415, 41500, -32005, 2),
-        false,
-        &[advice("send_json", "Send Content-Type: application/json.")],
-    ),
-    row(
-        Kind::IdempotencyMismatch,
-        "idempotency_mismatch",
-        "The Idempotency-Key was used for another request",
-        (422, 42200, 42200, 2),
-        false,
-        &[advice("new_key", "Use a new idempotency key for a new request.")],
-    ),
-    row(Kind::NoVotes, "no_votes", "The votes give no answer", (422, 42201, 42201, 1), true, &[WAIT]),
-    row(Kind::RateLimited, "rate_limited", "Too many requests", (429, 42900, 42900, 8), true, &[WAIT]),
-    row(Kind::Busy, "busy", "Too many polls are running and waiting", (429, 42901, 42901, 8), true, &[WAIT]),
-    row(
-        Kind::PollFailed,
-        "poll_failed",
-        "The poll was interrupted or did not finish",
-        (500, 50001, 50001, 1),
-        true,
-        &[RETRY, REPORT],
-    ),
-    row(Kind::Internal, "internal", "Internal error", (500, -32603, -32603, 1), true, &[RETRY, REPORT]),
-    row(
-        Kind::NotConfigured,
-        "not_configured",
-        "The operator has not configured this",
-        (503, 50300, 50300, 9),
-        false,
-        &[advice("tell_operator", "Ask the operator of this service to enable it.")],
-    ),
-    row(
-        Kind::Unavailable,
-        "unavailable",
-        "A required component (database or model upstream) is not available",
-        (503, 50301, 50301, 9),
-        true,
-        &[WAIT],
-    ),
-    row(
-        Kind::DeadlineExceeded,
-        "deadline_exceeded",
-        "The response took too long",
-        (504, 50400, 50400, 9),
-        true,
-        &[RETRY],
-    ),
-    row(
-        Kind::StorageFull,
-        "storage_full",
-        "The service has no room for more files and results",
-        (507, 50700, 50700, 9),
-        false,
-        &[
-            advice("free_room", "Delete files and results of batches that you do not need."),
-            call(
-                "ask_without_file",
-                "Ask single questions: they need no file and no batch.",
-                "poll_question",
-            ),
-            advice(
-                "tell_operator",
-                "The operator can delete accounts, or raise the limit (EP_MAX_STORED_MIB).",
-            ),
-        ],
-    ),
-];
+kinds! {
+    InvalidInput "invalid_input" "The input is invalid" (400, -32602, -32602, 2) false [FIX, DRY_RUN];
+    MalformedJson "malformed_json" "The body is not JSON" (400, -32700, -32700, 2) false [FIX];
+    IncompleteBody "incomplete_body" "The request body did not arrive in full" (408, 40800, 40800, 9) true [RETRY];
+    InvalidPreset "invalid_preset" "Unknown preset" (400, -32602, -32602, 2) false
+        [FIX, call("list_models", "See which models the registry holds.", "list_models")];
+    Unauthenticated "unauthenticated" "Sign in, or send an API key" (401, 40100, 40100, 5) false [
+        call(
+            "send_api_key",
+            "Send Authorization: Bearer ep_k_… with an active API key; this guide says where to get one.",
+            "auth_guide",
+        ),
+        advice("authorize", "Get an access token, where the header WWW-Authenticate names resource_metadata."),
+        ASK_FREE,
+    ];
+    Forbidden "forbidden" "This origin or credential is not allowed to make the request" (403, 40300, 40300, 5) false [
+        advice("use_own_address", "Call the service at its own address, or from an allowed origin."),
+        advice("use_wider_key", "If the message names the key's scope, use a key with a wider scope."),
+        advice("authorize_again", "If the message names scopes of an access token, authorize the token for them."),
+    ];
+    InsufficientBalance "insufficient_balance" "The balance does not cover the cost" (402, 40200, 40200, 6) false
+        [LOWER_COST, call("add_funds", "Add funds to the account.", ADD_FUNDS)];
+    AccountFrozen "account_frozen" "The account is frozen and cannot spend" (403, 40301, 40301, 6) false
+        [advice("contact_operator", "Contact the operator: a payment to the account was reversed.")];
+    SpendingCapReached "spending_cap_reached" "The API key has reached its spending cap" (403, 40302, 40302, 6) false [
+        advice("wait", "Wait until running polls have ended or, for a daily cap, until 00:00 UTC."),
+        call("use_other_key", "Ask the account's owner for a key with a higher cap.", "create_key"),
+    ];
+    NotFound "not_found" "We can't find this" (404, 40400, -32001, 7) false
+        [advice("check_id", "Check the id: it is case-sensitive.")];
+    UnknownRoute "unknown_route" "Unknown path" (404, -32601, -32601, 7) false
+        [call("read_card", "Read the agent card of this service.", "agent_card")];
+    MethodNotAllowed "method_not_allowed" "This path does not support this method" (405, -32601, -32601, 2) false
+        [advice("use_allowed_method", "Use a method listed in the Allow header.")];
+    NotAcceptable "not_acceptable" "None of the accepted media types is available" (406, 40600, 40600, 2) false
+        [advice("widen_accept", "Send Accept: application/json.")];
+    Conflict "conflict" "The request conflicts with an existing record" (409, 40900, 40900, 2) false [FIX];
+    InProgress "in_progress" "The same request is still running" (409, 40901, 40901, 8) true [WAIT];
+    PayloadTooLarge "payload_too_large" "The body is too large" (413, 41300, 41300, 2) false
+        [advice("shorten", "Send a shorter body.")];
+    UnsupportedMediaType "unsupported_media_type" "The media type of the body is not supported"
+        (415, 41500, -32005, 2) false [advice("send_json", "Send Content-Type: application/json.")];
+    IdempotencyMismatch "idempotency_mismatch" "The Idempotency-Key was used for another request"
+        (422, 42200, 42200, 2) false [advice("new_key", "Use a new idempotency key for a new request.")];
+    NoVotes "no_votes" "The votes give no answer" (422, 42201, 42201, 1) true [WAIT];
+    RateLimited "rate_limited" "Too many requests" (429, 42900, 42900, 8) true [WAIT];
+    Busy "busy" "Too many polls are running and waiting" (429, 42901, 42901, 8) true [WAIT];
+    PollFailed "poll_failed" "The poll was interrupted or did not finish" (500, 50001, 50001, 1) true [RETRY, REPORT];
+    Internal "internal" "Internal error" (500, -32603, -32603, 1) true [RETRY, REPORT];
+    NotConfigured "not_configured" "The operator has not configured this" (503, 50300, 50300, 9) false
+        [advice("tell_operator", "Ask the operator of this service to enable it.")];
+    Unavailable "unavailable" "A required component (database or model upstream) is not available"
+        (503, 50301, 50301, 9) true [WAIT];
+    DeadlineExceeded "deadline_exceeded" "The response took too long" (504, 50400, 50400, 9) true [RETRY];
+    StorageFull "storage_full" "The service has no room for more files and results" (507, 50700, 50700, 9) false [
+        advice("free_room", "Delete files and results of batches that you do not need."),
+        call("ask_without_file", "Ask single questions: they need no file and no batch.", "poll_question"),
+        advice("tell_operator", "The operator can delete accounts, or raise the limit (EP_MAX_STORED_MIB)."),
+    ];
+}
 
 impl Kind {
     /// Returns all kinds, in the order of the catalogue.
@@ -417,7 +234,7 @@ mod tests {
     #[test]
     fn every_code_is_standard_or_outside_the_reserved_range() {
         let standard = [-32700, -32600, -32601, -32602, -32603];
-        for row in &TABLE {
+        for row in TABLE {
             let reserved = |code: i32| (-32768..=-32000).contains(&code);
             assert!(!reserved(row.mcp) || standard.contains(&row.mcp), "{}", row.code);
             assert!(

@@ -23,6 +23,9 @@ use serde::{Deserialize, Serialize};
 pub use kind::{ADD_FUNDS, Kind, OperationKind, Recovery, Row};
 pub use problem::{ErrorBody, Problem, RecoveryAction};
 
+/// A result of an operation.
+pub type Result<T, E = Fault> = std::result::Result<T, E>;
+
 /// A failure as the caller sees it. The source, if any, is logged and never shown.
 #[derive(Clone)]
 pub struct Fault {
@@ -309,14 +312,10 @@ pub struct StoredFault {
     fields: Vec<FieldFault>,
 }
 
-/// Returns the first characters of a text from a request, for a message, without those that change the display.
+/// Returns the first characters of a text from a request, for a message, without control characters and those
+/// that change the text direction (UAX #9).
 pub fn shown(text: &str, most: usize) -> String {
-    text.chars().filter(|c| !changes_display(*c)).take(most).collect()
-}
-
-/// Returns true for control characters and characters that change the text direction (UAX #9).
-fn changes_display(c: char) -> bool {
-    c.is_control() || is_direction_mark(c)
+    text.chars().filter(|c| !c.is_control() && !is_direction_mark(*c)).take(most).collect()
 }
 
 impl From<&Fault> for StoredFault {
@@ -332,18 +331,6 @@ impl From<&Fault> for StoredFault {
 impl From<StoredFault> for Fault {
     fn from(stored: StoredFault) -> Self {
         let kind = Kind::from_code(&stored.code).unwrap_or(Kind::Internal);
-        Self {
-            kind,
-            operation: OperationKind::default(),
-            message: stored.message.into(),
-            fields: stored.fields,
-            retry_after: None,
-            about: None,
-            source: None,
-            replayed: true,
-            rejects_credential: false,
-            asks_for_credential: false,
-            missing_scope: None,
-        }
+        Self { fields: stored.fields, replayed: true, ..Self::new(kind, stored.message) }
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use ep_store::{CheckoutId, FailedRefund, NewCheckout, PaidCheckout, Reversal};
 
-use crate::fault::Fault;
+use crate::fault::Result;
 
 /// The payment page.
 #[derive(Debug, Clone)]
@@ -36,8 +36,8 @@ pub enum CardEvent {
 #[async_trait]
 pub trait CardProcessor: Send + Sync {
     /// Opens the page of a payment. A repeated call returns the same page.
-    async fn open(&self, checkout: &NewCheckout) -> Result<CheckoutPage, Fault>;
+    async fn open(&self, checkout: &NewCheckout) -> Result<CheckoutPage>;
 
     /// Returns the current state of a payment as an event.
-    async fn look_up(&self, session: &str) -> Result<CardEvent, Fault>;
+    async fn look_up(&self, session: &str) -> Result<CardEvent>;
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use secrecy::SecretString;
 
-use crate::fault::Fault;
+use crate::fault::Result;
 use ep_store::{Email, Identity, KeyScope};
 
 /// Verifies access tokens of a configured issuer (RFC 6750, RFC 9068).
@@ -12,7 +12,7 @@ pub trait TokenVerifier: Send + Sync {
     /// Verifies a token. [`Kind::Unauthenticated`](crate::fault::Kind) with the reason if it is forged,
     /// expired, or meant for another service; [`Kind::Unavailable`](crate::fault::Kind) if the issuer's keys
     /// cannot be fetched.
-    async fn verify(&self, token: &SecretString) -> Result<ProvenToken, Fault>;
+    async fn verify(&self, token: &SecretString) -> Result<ProvenToken>;
 }
 
 /// A verified access token.

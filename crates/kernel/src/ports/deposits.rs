@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use ep_store::{Payment, StoredDeposit, Transfer};
 
-use crate::fault::Fault;
+use crate::fault::Result;
 
 /// Reason why a payment moved no money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +68,7 @@ pub enum Presence {
 #[async_trait]
 pub trait PaymentNetwork: Send + Sync {
     /// Verifies a payment. Fails if the outcome is unknown; the payment is unchanged then.
-    async fn verify(&self, payment: &Payment) -> Result<Verification, Fault>;
+    async fn verify(&self, payment: &Payment) -> Result<Verification>;
 
     /// Returns true if both are the same payment with the same signature, in any version of the protocol.
     fn repeats(&self, stored: &Payment, given: &Payment) -> bool;
@@ -78,7 +78,7 @@ pub trait PaymentNetwork: Send + Sync {
 
     /// Returns a block from which to look for the payment; 0 without a node. Fails if the node does not
     /// respond; the payment is unchanged then.
-    async fn position(&self) -> Result<u64, Fault>;
+    async fn position(&self) -> Result<u64>;
 
     /// Settles a payment. A repeated call does not move money twice.
     async fn settle(&self, payment: &Payment, since: u64) -> TransferOutcome;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::Fault;
+use crate::fault::Result;
 use ep_polling::ballot::{BallotView, ModelResponse};
 use ep_polling::explanation::ExplanationText;
 use ep_polling::money::Spend;
@@ -154,7 +154,7 @@ pub trait Models: Send + Sync {
     /// Returns the models on offer. [`Kind::NotConfigured`](crate::fault::Kind::NotConfigured) without an
     /// upstream, [`Kind::Unavailable`](crate::fault::Kind::Unavailable) if it cannot be reached and no list
     /// is cached.
-    async fn registry(&self) -> Result<Registry, Fault>;
+    async fn registry(&self) -> Result<Registry>;
 
     /// Returns the names of the presets, in the order of their documentation.
     fn presets(&self) -> Vec<String>;
@@ -162,7 +162,7 @@ pub trait Models: Send + Sync {
     /// Returns the roster of a choice. [`Kind::InvalidPreset`](crate::fault::Kind::InvalidPreset) for an
     /// unknown preset, [`Kind::InvalidInput`](crate::fault::Kind::InvalidInput) for unknown models, and the
     /// errors of [`Models::registry`].
-    async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault>;
+    async fn roster(&self, choice: &ModelChoice) -> Result<Roster>;
 
     /// Requests a vote from one model within the limits of `limits`, with fallback levels, one repair and
     /// retries. Never fails: a failure is a response without a vote. After cancellation no further request is
@@ -187,7 +187,7 @@ pub trait Models: Send + Sync {
 
     /// Forgets the stored facts about models that match this pattern, in which `*` matches any text. Other processes notice it
     /// within a minute. Returns the number of models.
-    async fn forget(&self, _pattern: &str) -> Result<usize, Fault> {
+    async fn forget(&self, _pattern: &str) -> Result<usize> {
         Ok(0)
     }
 

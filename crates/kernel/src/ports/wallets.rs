@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::fault::Fault;
+use crate::fault::Result;
 use crate::purpose::Purpose;
 use ep_polling::time::Timestamp;
 use ep_store::WalletAddress;
@@ -44,12 +44,12 @@ pub trait WalletMessages: Send + Sync {
         nonce: &str,
         issued_at: Timestamp,
         expires_at: Timestamp,
-    ) -> Result<String, Fault>;
+    ) -> Result<String>;
 
     /// Reads a message and checks everything but its nonce and its signature.
     fn read(&self, text: &str, now: Timestamp) -> Result<WalletMessage, MessageError>;
 
     /// True if the wallet named in the message signed it: with its key (EIP-191), or as a contract (EIP-1271,
     /// EIP-6492) if a chain node is configured. Fails if the node is unavailable.
-    async fn is_signed(&self, text: &str, signature: &str) -> Result<bool, Fault>;
+    async fn is_signed(&self, text: &str, signature: &str) -> Result<bool>;
 }

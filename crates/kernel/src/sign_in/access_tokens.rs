@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 use super::SignUps;
 use crate::caller::Caller;
-use crate::fault::Fault;
+use crate::fault::Result;
 use crate::ports::{ProvenToken, TokenVerifier};
 
 /// Finds the accounts of access tokens.
@@ -21,7 +21,7 @@ pub struct AccessTokens {
 impl AccessTokens {
     /// Returns the caller with this token. Creates an account for its holder if there is none yet, as signing
     /// in does. Fails as [`TokenVerifier::verify`] does.
-    pub async fn caller(&self, token: &SecretString, address: IpAddr) -> Result<Caller, Fault> {
+    pub async fn caller(&self, token: &SecretString, address: IpAddr) -> Result<Caller> {
         let ProvenToken { identity, email, scope } = self.verifier.verify(token).await?;
         let client = Caller::Anonymous { address };
         let user = self.sign_ups.sign_in_by_token(identity, email, &client).await?;

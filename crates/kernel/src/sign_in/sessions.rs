@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
@@ -31,28 +31,22 @@ pub struct Lifetimes {
 
 /// Starts, verifies and ends sessions.
 pub struct Sessions {
-    store: Vault,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    sealer: Sealer,
-    lifetimes: Lifetimes,
+    /// Stores sessions.
+    pub vault: Vault,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// Encrypts the cookies.
+    pub sealer: Sealer,
+    /// The lifetimes.
+    pub lifetimes: Lifetimes,
 }
 
 impl Sessions {
-    /// Creates the service. `sealer` encrypts the cookies.
-    pub fn new(
-        store: Vault,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-        sealer: Sealer,
-        lifetimes: Lifetimes,
-    ) -> Self {
-        Self { store, clock, entropy, sealer, lifetimes }
-    }
-
     /// Starts a session with a new token. `provider_token` is the token for signing out at the identity
     /// provider. [`Kind::NotFound`] for an unknown user.
-    pub async fn start(&self, user: UserId, provider_token: Option<&str>) -> Result<SessionChange, Fault> {
+    pub async fn start(&self, user: UserId, provider_token: Option<&str>) -> Result<SessionChange> {
         let token = hex::encode(self.entropy.bytes::<32>());
         let seal = |text: &str, context| self.sealer.seal(text, context, self.entropy.bytes());
         let session = NewSession {
@@ -61,7 +55,7 @@ impl Sessions {
             created_at: self.clock.now(),
             provider_token: provider_token.map(|token| seal(token, PROVIDER_TOKEN)).transpose()?,
         };
-        match self.store.start_session(&session).await {
+        match self.vault.start_session(&session).await {
             Err(StoreError::NotFound(_)) => {
                 return Err(Fault::new(Kind::NotFound, "this account no longer exists"));
             }
@@ -72,34 +66,34 @@ impl Sessions {
     }
 
     /// Returns the user of this cookie; `None` if it is forged or its session has ended.
-    pub async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>, Fault> {
+    pub async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>> {
         let Some(hash) = self.hash(cookie) else { return Ok(None) };
         let now = self.clock.now();
-        let Some(session) = self.store.session(&hash).await?.filter(|session| self.lasts(session, now))
+        let Some(session) = self.vault.session(&hash).await?.filter(|session| self.lasts(session, now))
         else {
             return Ok(None);
         };
         if now.since(session.used_at) > self.lifetimes.idle / TOUCHES_PER_LIFETIME {
-            self.store.touch_session(&hash, now).await?;
+            self.vault.touch_session(&hash, now).await?;
         }
         Ok(Some(session.user))
     }
 
     /// Ends the session of this cookie, also for copies of the cookie. Returns the token for signing out at
     /// the identity provider, if any.
-    pub async fn end(&self, cookie: &SecretString) -> Result<Option<SecretString>, Fault> {
+    pub async fn end(&self, cookie: &SecretString) -> Result<Option<SecretString>> {
         let Some(hash) = self.hash(cookie) else { return Ok(None) };
-        let ended = self.store.end_session(&hash).await?;
+        let ended = self.vault.end_session(&hash).await?;
         let sealed = ended.and_then(|session| session.provider_token);
         sealed.map(|sealed| Ok(self.sealer.open(&sealed, PROVIDER_TOKEN)?.into())).transpose()
     }
 
     /// Deletes expired sessions and expired nonces.
-    pub async fn sweep(&self) -> Result<(), Fault> {
+    pub async fn sweep(&self) -> Result<()> {
         let now = self.clock.now();
         let (idle, absolute) = (now.before(self.idle()), now.before(self.lifetimes.absolute));
         // A nonce is stored until no process accepts it any more.
-        self.store.delete_old_sessions(idle, absolute, now.before(CLOCKS_APART)).await?;
+        self.vault.delete_old_sessions(idle, absolute, now.before(CLOCKS_APART)).await?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::caller::Caller;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
@@ -25,11 +25,16 @@ pub struct StarterCredit {
 
 /// Finds and creates accounts at sign-in.
 pub struct SignUps {
-    users: Treasury,
-    keys: Arc<Keys>,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    starter_credit: StarterCredit,
+    /// Finds and creates users.
+    pub treasury: Treasury,
+    /// Issues first keys.
+    pub keys: Arc<Keys>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// The starter credit of new accounts.
+    pub starter_credit: StarterCredit,
 }
 
 /// An account that has signed in.
@@ -46,17 +51,6 @@ pub struct SignedIn {
 }
 
 impl SignUps {
-    /// Creates the service. New accounts get this starter credit.
-    pub fn new(
-        users: Treasury,
-        keys: Arc<Keys>,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-        starter_credit: StarterCredit,
-    ) -> Self {
-        Self { users, keys, clock, entropy, starter_credit }
-    }
-
     /// Returns the account of a verified identity. Creates one with this address if there is none yet, with
     /// an API key if `with_key`.
     pub async fn sign_in(
@@ -65,15 +59,15 @@ impl SignUps {
         email: Email,
         with_key: bool,
         caller: &Caller,
-    ) -> Result<SignedIn, Fault> {
+    ) -> Result<SignedIn> {
         let known = |user| SignedIn { user, is_new: false, key: None, notice: None };
-        if let Some(user) = self.users.user_of(&identity).await? {
+        if let Some(user) = self.treasury.user_of(&identity).await? {
             return Ok(known(user));
         }
         let StarterCredit { amount, .. } = self.starter_credit;
         let (sign_up, key) = self.draw(identity, email, with_key, amount, Some(caller));
         let user = sign_up.user.id;
-        Ok(match self.users.sign_up(&sign_up).await? {
+        Ok(match self.treasury.sign_up(&sign_up).await? {
             SignedUp::Known(user) => known(user),
             SignedUp::New { starter_credit } => {
                 let withheld = starter_credit < amount;
@@ -94,11 +88,11 @@ impl SignUps {
         identity: Identity,
         email: Email,
         caller: &Caller,
-    ) -> Result<UserId, Fault> {
-        if let Some(user) = self.users.user_of(&identity).await? {
+    ) -> Result<UserId> {
+        if let Some(user) = self.treasury.user_of(&identity).await? {
             return Ok(user);
         }
-        if self.users.was_deleted(&identity, self.clock.now()).await? {
+        if self.treasury.was_deleted(&identity, self.clock.now()).await? {
             return Err(Fault::new(
                 Kind::Unauthenticated,
                 "the account of this access token was deleted; to get a new account, sign in with a browser",
@@ -115,7 +109,7 @@ impl SignUps {
     }
 
     /// Issues the first key of an account that has never had one.
-    pub(crate) async fn first_key_of(&self, user: UserId) -> Result<Option<IssuedKey>, Fault> {
+    pub(crate) async fn first_key_of(&self, user: UserId) -> Result<Option<IssuedKey>> {
         if !self.keys.of_user(user).await?.is_empty() {
             return Ok(None);
         }

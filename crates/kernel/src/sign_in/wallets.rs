@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ChallengeNonces, Sessions, SignUps, SignedIn};
 use crate::caller::Caller;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Result};
 use crate::keys::{IssuedKey, Keys};
 use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy, WalletMessage, WalletMessages};
@@ -12,8 +12,8 @@ use crate::purpose::Purpose;
 use ep_polling::time::Timestamp;
 use ep_store::{Email, Identity, KeyId, KeyLabel, Treasury, UserId, Vault, WalletAddress};
 
-/// The dependencies of [`Wallets`].
-pub struct WalletParts {
+/// Verifies signatures of wallets, and signs in or manages keys with them.
+pub struct Wallets {
     /// Writes and verifies messages.
     pub messages: Arc<dyn WalletMessages>,
     /// Ensures that each message is used only once.
@@ -32,11 +32,6 @@ pub struct WalletParts {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-}
-
-/// Verifies signatures of wallets, and signs in or manages keys with them.
-pub struct Wallets {
-    parts: WalletParts,
 }
 
 /// A message to sign.
@@ -71,73 +66,63 @@ pub struct RotatedKeys {
 }
 
 impl Wallets {
-    /// Creates the service.
-    pub fn new(parts: WalletParts) -> Self {
-        Self { parts }
-    }
-
     /// Returns a message for this wallet to sign.
-    pub fn challenge(&self, address: WalletAddress, purpose: Purpose) -> Result<Challenge, Fault> {
-        let now = self.parts.clock.now();
-        let (nonce, expires_at) = self.parts.nonces.issue(address, purpose, now, self.parts.entropy.bytes());
-        let message = self.parts.messages.write(address, purpose, &nonce, now, expires_at)?;
+    pub fn challenge(&self, address: WalletAddress, purpose: Purpose) -> Result<Challenge> {
+        let now = self.clock.now();
+        let (nonce, expires_at) = self.nonces.issue(address, purpose, now, self.entropy.bytes());
+        let message = self.messages.write(address, purpose, &nonce, now, expires_at)?;
         Ok(Challenge { message, nonce, expires_at })
     }
 
     /// Signs a wallet in. Creates an account with an API key if there is none.
-    pub async fn sign_in(
-        &self,
-        message: &str,
-        signature: &str,
-        caller: &Caller,
-    ) -> Result<WalletSignIn, Fault> {
+    pub async fn sign_in(&self, message: &str, signature: &str, caller: &Caller) -> Result<WalletSignIn> {
         let address = self.prove(message, signature, Purpose::SignIn).await?;
         let (identity, email) = (Identity::Wallet(address), Email::of_wallet(address));
-        let account = self.parts.sign_ups.sign_in(identity, email, true, caller).await?;
-        let session = self.parts.sessions.start(account.user, None).await?;
+        let account = self.sign_ups.sign_in(identity, email, true, caller).await?;
+        let session = self.sessions.start(account.user, None).await?;
         Ok(WalletSignIn { address, account, session })
     }
 
     /// Revokes a key of the wallet's account. [`Kind::NotFound`] if the wallet has no account, or the account
     /// has no such active key.
-    pub async fn revoke_key(&self, message: &str, signature: &str, key: Option<KeyId>) -> Result<(), Fault> {
+    pub async fn revoke_key(&self, message: &str, signature: &str, key: Option<KeyId>) -> Result<()> {
         let user = self.prove_account(message, signature, Purpose::RevokeKey).await?;
-        self.parts.keys.revoke(user, key.ok_or_else(Keys::not_found)?).await
+        self.keys.revoke(user, key.ok_or_else(Keys::not_found)?).await
     }
 
     /// Revokes all keys of the wallet's account and issues a new one. [`Kind::NotFound`] if the wallet has no
     /// account.
-    pub async fn rotate_key(&self, message: &str, signature: &str) -> Result<RotatedKeys, Fault> {
+    pub async fn rotate_key(&self, message: &str, signature: &str) -> Result<RotatedKeys> {
         let user = self.prove_account(message, signature, Purpose::RotateKey).await?;
         let label: KeyLabel = "rotated key".parse().unwrap_or_default();
-        let (revoked, key) = self.parts.keys.rotate(user, label).await?;
+        let (revoked, key) = self.keys.rotate(user, label).await?;
         Ok(RotatedKeys { revoked, key })
     }
 
-    async fn prove_account(&self, message: &str, signature: &str, purpose: Purpose) -> Result<UserId, Fault> {
+    async fn prove_account(&self, message: &str, signature: &str, purpose: Purpose) -> Result<UserId> {
         let address = self.prove(message, signature, purpose).await?;
-        let user = self.parts.treasury.user_of(&Identity::Wallet(address)).await?;
+        let user = self.treasury.user_of(&Identity::Wallet(address)).await?;
         let text = "this wallet has no account yet; sign in with it first";
         user.ok_or_else(|| Fault::new(Kind::NotFound, text))
     }
 
     /// Returns the wallet that signed this message. Each message can be used only once.
-    async fn prove(&self, message: &str, signature: &str, purpose: Purpose) -> Result<WalletAddress, Fault> {
-        let now = self.parts.clock.now();
+    async fn prove(&self, message: &str, signature: &str, purpose: Purpose) -> Result<WalletAddress> {
+        let now = self.clock.now();
         let rejected = |why: &str| {
             Fault::new(Kind::Unauthenticated, format!("{why}; ask for a new challenge and sign it"))
         };
         let WalletMessage { address, nonce } =
-            self.parts.messages.read(message, now).map_err(|why| rejected(&why.to_string()))?;
+            self.messages.read(message, now).map_err(|why| rejected(&why.to_string()))?;
         // Checked before the signature: a contract's signature is checked on its chain, which must not be
         // open to everyone.
-        let expires_at = self.parts.nonces.check(&nonce, address, purpose, now).ok_or_else(|| {
+        let expires_at = self.nonces.check(&nonce, address, purpose, now).ok_or_else(|| {
             rejected("the nonce of the message was not issued for this wallet and purpose, or has expired")
         })?;
-        if !self.parts.messages.is_signed(message, signature).await? {
+        if !self.messages.is_signed(message, signature).await? {
             return Err(rejected("the signature is not this wallet's signature of this message"));
         }
-        if self.parts.vault.use_nonce(&nonce, expires_at).await? {
+        if self.vault.use_nonce(&nonce, expires_at).await? {
             Ok(address)
         } else {
             Err(rejected("this message has already been used"))

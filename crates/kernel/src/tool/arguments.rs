@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Entry, Tool};
 use crate::ctx::Ctx;
-use crate::fault::Fault;
+use crate::fault::{Fault, Result};
 use crate::schema;
 
 /// Returns the names and the other accepted names of all arguments.
@@ -37,7 +37,7 @@ impl Entry {
 
     /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`]. Refuses `""` and
     /// `[]` in limits, which would be none; the fault also lists all other problems of the input.
-    pub fn remove_empty(&self, input: &mut Value) -> Result<(), Fault> {
+    pub fn remove_empty(&self, input: &mut Value) -> Result<()> {
         let Value::Object(fields) = input else { return Ok(()) };
         self.drop_empty(fields);
         let is_empty = |name: &&String| fields.get(*name).is_some_and(schema::is_empty);
@@ -70,13 +70,13 @@ impl Entry {
 
     /// Returns true if this is the name or another accepted name of an argument.
     fn knows(&self, name: &str) -> bool {
-        self.known.get().contains(name)
+        self.known.contains(name)
     }
 
     /// Rejects unknown arguments. Empty ones are ignored. `others` are names handled by the surface. The fault also lists
     /// all other problems of the input. MCP and A2A refuse unknown arguments of every operation, other surfaces
     /// those of [some](super::Spec::refuses_unknown).
-    pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<(), Fault> {
+    pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<()> {
         /// Maximum number of unknown arguments named.
         const MAX_NAMED: usize = 8;
         let schema = self.input();
@@ -107,7 +107,7 @@ impl Entry {
     }
 
     /// Validates an input as far as possible without a caller.
-    pub fn check(&self, input: &Map<String, Value>) -> Result<(), Fault> {
+    pub fn check(&self, input: &Map<String, Value>) -> Result<()> {
         let mut input = Value::Object(input.clone());
         self.remove_empty(&mut input)?;
         (self.check)(input)

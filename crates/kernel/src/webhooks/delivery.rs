@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::fault::Fault;
+use crate::fault::Result;
 use crate::ports::{Entropy, NotDelivered};
 use crate::tasks::Tasks;
 use ep_store::{AttemptOutcome, StoreError, UserId};
@@ -65,7 +65,7 @@ pub trait Outbox: Send + Sync + 'static {
     fn entropy(&self) -> &dyn Entropy;
 
     /// Makes one attempt. An internal fault leaves the notification to the next attempt.
-    async fn send(&self, due: &Self::Due) -> Result<Result<(), NotDelivered>, Fault>;
+    async fn send(&self, due: &Self::Due) -> Result<Result<(), NotDelivered>>;
 
     /// Stores the outcome of an attempt.
     async fn attempted(&self, due: &Self::Due, attempted: &AttemptOutcome) -> Result<(), StoreError>;

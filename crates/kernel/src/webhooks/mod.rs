@@ -14,7 +14,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::executor::{PollExecutor, PollState};
-use crate::fault::Fault;
+use crate::fault::{Fault, Result};
 use crate::ports::{Clock, Entropy, NotDelivered, PreparedNotification, WebhookSender};
 use crate::tasks::Tasks;
 use ep_store::{
@@ -30,10 +30,10 @@ const STORED_FOR: Duration = Duration::from_hours(24 * 7);
 /// Number of notifications shown to their account.
 const SHOWN: u32 = 20;
 
-/// The dependencies of [`Webhooks`].
-pub struct Ports {
+/// Notifies accounts of the ends of their polls.
+pub struct Webhooks {
     /// Webhooks and notifications.
-    pub store: Vault,
+    pub vault: Vault,
     /// Sends notifications.
     pub sender: Arc<dyn WebhookSender>,
     /// Reads polls.
@@ -51,42 +51,26 @@ pub struct Ports {
 /// Describes an ended poll, in JSON.
 pub type Describe = Box<dyn Fn(&PollState) -> Option<Value> + Send + Sync>;
 
-/// Notifies accounts of the ends of their polls.
-pub struct Webhooks {
-    ports: Ports,
-}
-
 impl Webhooks {
-    /// Creates the service.
-    pub fn new(ports: Ports) -> Self {
-        Self { ports }
-    }
-
     /// Validates a URL from this field of a request.
-    pub fn check(&self, field: &str, url: &str) -> Result<WebhookUrl, Fault> {
-        self.ports.sender.check(url).map_err(|rule| Fault::invalid(field, rule))
+    pub fn check(&self, field: &str, url: &str) -> Result<WebhookUrl> {
+        self.sender.check(url).map_err(|rule| Fault::invalid(field, rule))
     }
 
     /// Returns the settings of an account, and its newest notifications.
-    pub async fn of(&self, user: UserId) -> Result<(Webhook, Vec<NotificationRecord>), Fault> {
-        let store = &self.ports.store;
-        Ok((store.webhook(user).await?, store.notifications_of(user, SHOWN).await?))
+    pub async fn of(&self, user: UserId) -> Result<(Webhook, Vec<NotificationRecord>)> {
+        Ok((self.vault.webhook(user).await?, self.vault.notifications_of(user, SHOWN).await?))
     }
 
     /// Sets the webhook URL of an account, for polls opened from now on.
-    pub async fn set_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), Fault> {
-        Ok(self.ports.store.set_webhook_url(user, url).await?)
+    pub async fn set_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<()> {
+        Ok(self.vault.set_webhook_url(user, url).await?)
     }
 
     /// Replaces an account's secret. The old one continues to sign for a day beside the new one.
-    pub async fn replace_secret(&self, user: UserId) -> Result<SecretString, Fault> {
-        let number = self.ports.store.replace_webhook_secret(user, self.ports.clock.now()).await?;
-        Ok(self.ports.secrets.shown(user, number))
-    }
-
-    /// Returns the store of webhooks and notifications.
-    pub(crate) fn store(&self) -> &Vault {
-        &self.ports.store
+    pub async fn replace_secret(&self, user: UserId) -> Result<SecretString> {
+        let number = self.vault.replace_webhook_secret(user, self.clock.now()).await?;
+        Ok(self.secrets.shown(user, number))
     }
 
     /// Signs a notification: its id, URL and body.
@@ -95,23 +79,23 @@ impl Webhooks {
         account: (UserId, WebhookSecretNumber),
         what: (&str, WebhookUrl, String),
     ) -> PreparedNotification {
-        self.ports.secrets.sign(account, what, self.ports.clock.now())
+        self.secrets.sign(account, what, self.clock.now())
     }
 
     /// Sends a signed notification.
     pub(crate) async fn send_signed(&self, signed: &PreparedNotification) -> Result<(), NotDelivered> {
-        self.ports.sender.send(signed).await
+        self.sender.send(signed).await
     }
 
     /// Deletes notifications that are too old.
-    pub async fn sweep(&self) -> Result<(), Fault> {
-        let before = self.ports.clock.now().before(STORED_FOR);
-        Ok(self.ports.store.delete_old_notifications(before).await.map(drop)?)
+    pub async fn sweep(&self) -> Result<()> {
+        let before = self.clock.now().before(STORED_FOR);
+        Ok(self.vault.delete_old_notifications(before).await.map(drop)?)
     }
 
     /// Sends notifications until the service stops, then waits for running attempts.
     pub async fn run(self: Arc<Self>, tasks: Tasks) {
-        let closed = self.ports.polls.closed();
+        let closed = self.polls.closed();
         deliver(self, closed, tasks).await;
     }
 }
@@ -128,7 +112,7 @@ impl Outbox for Webhooks {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<DueNotification>, StoreError> {
-        self.ports.store.due_notifications(limit, per_account, busy, lasts).await
+        self.vault.due_notifications(limit, per_account, busy, lasts).await
     }
 
     fn account(due: &DueNotification) -> UserId {
@@ -140,18 +124,18 @@ impl Outbox for Webhooks {
     }
 
     fn entropy(&self) -> &dyn Entropy {
-        &*self.ports.entropy
+        &*self.entropy
     }
 
     async fn attempted(&self, due: &DueNotification, attempted: &AttemptOutcome) -> Result<(), StoreError> {
-        self.ports.store.notification_attempted(&due.poll, attempted).await
+        self.vault.notification_attempted(&due.poll, attempted).await
     }
 
-    async fn send(&self, due: &DueNotification) -> Result<Result<(), NotDelivered>, Fault> {
+    async fn send(&self, due: &DueNotification) -> Result<Result<(), NotDelivered>> {
         let DueNotification { poll, user, url, secret, .. } = due.clone();
         // It is due because the poll has ended in the database.
-        let state = self.ports.polls.stored(&poll).await?;
-        let Some(body) = state.and_then(|state| (self.ports.describe)(&state)) else {
+        let state = self.polls.stored(&poll).await?;
+        let Some(body) = state.and_then(|state| (self.describe)(&state)) else {
             let error = "the poll no longer exists".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ep_kernel::accounts::{Accounts, Ports};
+use ep_kernel::accounts::Accounts;
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::fault::Kind;
 use ep_kernel::keys::Keys;
@@ -30,13 +30,12 @@ on_both_engines!(
 );
 
 fn accounts(db: &TestDatabase) -> Accounts {
-    let ports = Ports {
+    Accounts {
         treasury: db.treasury.clone(),
         store: db.store.clone(),
         clock: Arc::new(ManualClock::default()),
         entropy: Arc::new(SeededEntropy::new(1)),
-    };
-    Accounts::new(ports)
+    }
 }
 
 fn keys(db: &TestDatabase, pepper: &[u8]) -> Keys {
@@ -55,7 +54,7 @@ async fn a_user_has_one_email_address_and_one_starter_credit(db: TestDatabase) {
     assert!(unknown.message().contains("b@example.com"));
     assert_eq!(accounts.balance(user).await.unwrap().available(), usd(1_000));
     assert_eq!(accounts.balance(UserId::from_random([9; 16])).await.unwrap_err().kind(), Kind::NotFound);
-    assert!(accounts.audit(SETTLED_WITHIN).await.unwrap().is_clean());
+    assert!(accounts.treasury.audit(SETTLED_WITHIN).await.unwrap().is_clean());
 }
 
 async fn an_issued_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
@@ -153,7 +152,7 @@ async fn an_amount_is_debited_once_and_only_if_available(db: TestDatabase) {
 
 async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
     let accounts = accounts(&db);
-    let operator = accounts.treasury();
+    let operator = &accounts.treasury;
     let mut users = vec![db.user(0).await, db.user(0).await, db.user(0).await];
     users.sort_by_key(ToString::to_string);
     let listed: Vec<UserId> = operator.users(None).await.unwrap().into_iter().map(|user| user.id).collect();
@@ -192,11 +191,11 @@ async fn identities_can_be_moved_to_another_account(db: TestDatabase) {
     let accounts = accounts(&db);
     let ((first, wallet), (second, _)) = (signed_up(&db).await, signed_up(&db).await);
     let unknown_user = UserId::from_random([9; 16]);
-    assert!(accounts.treasury().merge_identities(first, unknown_user).await.is_err());
+    assert!(accounts.treasury.merge_identities(first, unknown_user).await.is_err());
     assert_eq!(db.treasury.user_of(&wallet).await.unwrap(), Some(first));
-    assert_eq!(accounts.treasury().merge_identities(first, second).await.unwrap(), 1);
+    assert_eq!(accounts.treasury.merge_identities(first, second).await.unwrap(), 1);
     assert_eq!(db.treasury.user_of(&wallet).await.unwrap(), Some(second));
-    assert_eq!(accounts.treasury().user(second).await.unwrap().identities.len(), 2);
+    assert_eq!(accounts.treasury.user(second).await.unwrap().identities.len(), 2);
     assert_eq!((db.money(first).await, db.money(second).await), ([500, 0, 0], [500, 0, 0]));
 }
 
@@ -211,7 +210,7 @@ async fn personal_data_is_erased_and_the_ledger_stays(db: TestDatabase) {
     for _ in 0..2 {
         delete_account(&db, user, at(9)).await;
     }
-    let left = accounts.treasury().user(user).await.unwrap();
+    let left = accounts.treasury.user(user).await.unwrap();
     assert_eq!((left.email, left.identities), (format!("{user}@deleted.invalid"), Vec::new()));
     assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
     assert!(keys.of_user(user).await.unwrap().iter().all(|key| key.label.is_empty()));

@@ -73,14 +73,7 @@ impl Models for Voters {
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
         let _ = member;
         let spend = Spend { amount: usd(COST), basis: SpendBasis::Reported };
-        ModelResponse {
-            vote: Ok(number % 2),
-            probabilities: None,
-            spend,
-            tokens: None,
-            answered_by: None,
-            casting: None,
-        }
+        ModelResponse::new(Ok(number % 2), spend)
     }
     async fn explain(&self, _: &Member, _: &BallotView, option: usize, _: CallLimits) -> ExplanationResponse {
         sleep(self.takes).await;

@@ -86,7 +86,7 @@ impl Models for Script {
             Some(option) => Ok(option),
             None => Err(NoVote::new(Reason::Unparsable, "no option named")),
         };
-        ModelResponse { vote, probabilities: None, casting: None, spend, tokens: None, answered_by: None }
+        ModelResponse::new(vote, spend)
     }
     async fn explain(
         &self,

@@ -5,30 +5,19 @@ use serde::{Deserialize, Serialize};
 use super::prefix::{Responses, Standing};
 use super::rule::Rule;
 
-/// The reason why a poll ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum TerminationReason {
-    /// No possible votes of the remaining members could change the winner.
-    MathematicalLock,
-    /// The confidence that this option wins in the full roster reached the threshold.
-    Confidence,
-    /// The next call did not fit the budget.
-    Budget,
-    /// Every member has responded or failed.
-    RosterExhausted,
-}
-
-impl TerminationReason {
-    /// The name of the reason in responses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MathematicalLock => "mathematical_lock",
-            Self::Confidence => "confidence",
-            Self::Budget => "budget",
-            Self::RosterExhausted => "roster_exhausted",
-        }
+crate::words! {
+    /// The reason why a poll ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+    pub enum TerminationReason {
+        /// No possible votes of the remaining members could change the winner.
+        MathematicalLock = "mathematical_lock",
+        /// The confidence that this option wins in the full roster reached the threshold.
+        Confidence = "confidence",
+        /// The next call did not fit the budget.
+        Budget = "budget",
+        /// Every member has responded or failed.
+        RosterExhausted = "roster_exhausted",
     }
 }
 

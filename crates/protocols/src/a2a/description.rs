@@ -26,15 +26,8 @@ pub(super) fn json_rpc() -> Description {
 
 /// The older `tasks/send`.
 pub(super) fn tasks_send() -> Description {
-    Description {
-        about: "",
-        bodies: vec![agent_message(), rpc_request()],
-        body_required: true,
-        body_type: JSON,
-        responses: vec![success(vec![(JSON, json!({ "type": "object" }))])],
-        error: rpc_error(),
-        placeholder: id(),
-    }
+    let responses = vec![success(vec![(JSON, json!({ "type": "object" }))])];
+    Description { bodies: vec![agent_message(), rpc_request()], responses, ..json_rpc() }
 }
 
 /// An endpoint of the HTTP+JSON binding.

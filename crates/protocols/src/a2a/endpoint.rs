@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 use super::envelope::{InvalidRequest, check_version, error, read};
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::events;
 use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
@@ -65,7 +65,7 @@ pub(super) async fn serve(
 async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'static>) -> Response<Body> {
     let dialect = Dialect::of_method(&request.method);
     let (id, calls) = (request.id().into_owned(), agent.calls());
-    let frame = move |result: Result<Value, Refusal>| match result {
+    let frame = move |result: Answer<Value>| match result {
         Ok(result) => {
             MethodResponse::response(id.clone(), ResponsePayload::success(result), MAX_RESPONSE).into_json()
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 
 /// An invalid request, as far as it was parsed.
 pub(super) struct InvalidRequest {
@@ -27,16 +27,12 @@ pub(super) fn read(body: &[u8]) -> Result<Request<'static>, InvalidRequest> {
         return Ok(Request::owned(request.method.into_owned(), params, request.id.into_owned()));
     }
     if let Ok(request) = serde_json::from_slice::<Notification<'_, Option<&RawValue>>>(body)
-        && !has_id(body)
+        && !serde_json::from_slice::<Value>(body).is_ok_and(|value| value.get("id").is_some())
     {
         let params = request.params.map(ToOwned::to_owned);
         return Ok(Request::owned(request.method.into_owned(), params, Id::Null));
     }
     Err(unreadable(body))
-}
-
-fn has_id(body: &[u8]) -> bool {
-    serde_json::from_slice::<Value>(body).is_ok_and(|value| value.get("id").is_some())
 }
 
 /// Returns the error of a body that is not a request.
@@ -72,7 +68,7 @@ pub(super) fn error(id: Id<'_>, error: ErrorObjectOwned) -> Box<RawValue> {
 }
 
 /// Rejects unsupported protocol versions (`A2A-Version`).
-pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_version(headers: &HeaderMap) -> Answer<()> {
     let version = headers.get("a2a-version").and_then(|value| value.to_str().ok()).unwrap_or("").trim();
     let supported = version.is_empty()
         || matches!(version, "0.3" | "1")

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 
+/// The result of a request, or an A2A error.
+pub(super) type Answer<T> = Result<T, Refusal>;
+
 /// An A2A error: an error of the protocol, or a fault of a tool.
 #[derive(Debug, Clone)]
 pub(super) enum Refusal {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::task_id;
 use super::request::{AgentRequest, CHECK_INTERVAL};
 use super::sending::{SendOutcome, begin};
@@ -27,10 +27,10 @@ use super::sent::Sent;
 use super::task::{History, View};
 
 /// The events of a task, in its dialect.
-pub(super) type Events = BoxStream<'static, Result<Value, Refusal>>;
+pub(super) type Events = BoxStream<'static, Answer<Value>>;
 
 /// `SendStreamingMessage`, `message/stream`.
-pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Events, Refusal> {
+pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Answer<Events> {
     let sent = Sent::read(params, dialect)?;
     let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
     match begin(agent, &sent).await? {
@@ -40,11 +40,7 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
 }
 
 /// `SubscribeToTask`, `tasks/resubscribe`: future events only.
-pub(super) async fn subscribe(
-    agent: &AgentRequest,
-    params: &Value,
-    dialect: Dialect,
-) -> Result<Events, Refusal> {
+pub(super) async fn subscribe(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Answer<Events> {
     let id = task_id(params)?;
     let conversation = agent.task(id).await?;
     if conversation.task.state.is_final() {
@@ -97,7 +93,7 @@ fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Even
     futures::stream::iter([Ok(first)]).chain(received(queue)).boxed()
 }
 
-async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, Refusal>>) {
+async fn forward(from: Answer<Events>, to: &mpsc::Sender<Answer<Value>>) {
     match from {
         Ok(mut from) => {
             while let Some(event) = from.next().await {
@@ -110,7 +106,7 @@ async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, 
     }
 }
 
-async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View) -> Result<Events, Refusal> {
+async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View) -> Answer<Events> {
     let now = agent.output(&conversation, Some(Duration::ZERO)).await?;
     let (Some(work), Some(output)) = (conversation.task.work.clone(), now) else {
         return Ok(only(&conversation, None, view));
@@ -132,7 +128,8 @@ async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View
     let seen = output.value["answered"].as_u64();
     let (steps, queue) = Steps::queue();
     let (follower, sink) = (agent.clone(), steps.sink());
-    let done = async move { follower.follow_after(&poll, seen, sink).await };
+    let input = json!({ "poll_id": poll, "after": seen });
+    let done = async move { follower.watch(input, None, Some(sink)).await };
     // The content is already parsed, and the copy would stay in memory as long as the stream.
     conversation.task.content = String::new();
     steps.run(&agent.state.app.tasks, done.boxed(), true);
@@ -180,7 +177,7 @@ struct FollowedBatch {
 
 /// New events of a task.
 struct News {
-    events: Vec<Result<Value, Refusal>>,
+    events: Vec<Answer<Value>>,
     is_last: bool,
 }
 
@@ -239,7 +236,7 @@ fn seconds_apart(shown: &CallOutput) -> u64 {
 }
 
 /// Waits until the next look at a task. Returns `false` if the client is gone, or the service stops.
-async fn pause(events: &mpsc::Sender<Result<Value, Refusal>>, stopping: &CancellationToken) -> bool {
+async fn pause(events: &mpsc::Sender<Answer<Value>>, stopping: &CancellationToken) -> bool {
     tokio::select! {
         () = tokio::time::sleep(CHECK_INTERVAL) => true,
         () = events.closed() => false,
@@ -281,7 +278,7 @@ fn events(
     conversation: &Conversation,
     view: View,
     step: CallStep<Result<CallOutput, Fault>>,
-) -> Vec<Result<Value, Refusal>> {
+) -> Vec<Answer<Value>> {
     let done = match step {
         CallStep::Progress(step) if step.id == 0 => return Vec::new(),
         CallStep::Progress(step) => {

@@ -3,7 +3,7 @@
 use ep_kernel::fault::Fault;
 use serde_json::Value;
 
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 
 /// Returns the refusal of an invalid field.
 pub(super) fn invalid(field: &str, detail: &str) -> Refusal {
@@ -18,7 +18,7 @@ pub(super) fn identifier<'a>(
     object: &'a Value,
     field: &str,
     (name, other): (&str, &str),
-) -> Result<Option<&'a str>, Refusal> {
+) -> Answer<Option<&'a str>> {
     match field_of(object, name, other) {
         None => Ok(None),
         Some(Value::String(id)) if id.is_empty() => Ok(None),
@@ -38,7 +38,7 @@ pub(super) fn field_of<'a>(object: &'a Value, name: &str, other: &str) -> Option
 }
 
 /// Returns the task id from the parameters.
-pub(super) fn task_id(params: &Value) -> Result<&str, Refusal> {
+pub(super) fn task_id(params: &Value) -> Answer<&str> {
     identifier(params, "id", ("id", "name"))?.ok_or_else(|| invalid("id", "id is missing: name the task"))
 }
 

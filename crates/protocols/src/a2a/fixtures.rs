@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::field_of;
 use super::message_form::{in_dialect, says};
 use super::sent::Sent;
@@ -96,7 +96,7 @@ pub(super) fn question(message: &Value) -> Option<Map<String, Value>> {
 }
 
 /// Returns the response to a message that creates no task.
-pub(super) fn reply(sent: &Sent<'_>, id: &str) -> Result<Option<Value>, Refusal> {
+pub(super) fn reply(sent: &Sent<'_>, id: &str) -> Answer<Option<Value>> {
     match of(sent.message) {
         Some(Fixture::Refuse) => Err(Refusal::Unsupported("rejected".into())),
         Some(Fixture::Reply) => {

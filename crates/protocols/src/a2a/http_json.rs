@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::dialect::Dialect;
 use super::envelope::check_version;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::events;
 use super::events::Events;
 use super::fields::{field_of, invalid};
@@ -96,7 +96,7 @@ async fn run(
     verb: Option<&str>,
     sent: &Value,
     dialect: Dialect,
-) -> Result<HttpOutput, Refusal> {
+) -> Answer<HttpOutput> {
     let action = match (operation, verb) {
         (HttpOperation::Stream, _) => {
             return events::send(agent, sent, dialect).await.map(HttpOutput::Events);
@@ -137,7 +137,7 @@ fn from_query(query: &str) -> Map<String, Value> {
 }
 
 /// Adds the path parameters; returns the verb after a task's id.
-fn from_path(params: &PathParams, sent: &mut Map<String, Value>) -> Result<Option<String>, Refusal> {
+fn from_path(params: &PathParams, sent: &mut Map<String, Value>) -> Answer<Option<String>> {
     let params: &RawPathParams = params
         .as_ref()
         .map_err(|_| invalid("id", "the path contains percent-encoding that is not valid UTF-8"))?;
@@ -192,7 +192,7 @@ fn refuse(request: &HeaderMap, refusal: &Refusal, calls: &dyn Calls) -> Response
 }
 
 fn stream(events: Events, calls: SkillCalls) -> Response<Body> {
-    let event = move |result: Result<Value, Refusal>| match result {
+    let event = move |result: Answer<Value>| match result {
         Ok(value) => Event::default().data(value.to_string()),
         Err(refusal) => Event::default().event("error").data(refusal.status(&calls).1.to_string()),
     };

@@ -6,7 +6,7 @@ use ep_kernel::tool::{Agents, Entry, MessageContent, ParsedInput, Task, for_task
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::invalid;
 use super::fixtures;
 use super::sent::Sent;
@@ -26,7 +26,7 @@ pub(super) struct SkillCall {
 impl Sent<'_> {
     /// Returns the skill and its input, merged with input from earlier messages. The input is the first part with a
     /// JSON object, as data or as text, or else the plain text.
-    pub(super) fn skill_call(&self, tools: Tools, known: &Map<String, Value>) -> Result<SkillCall, Refusal> {
+    pub(super) fn skill_call(&self, tools: Tools, known: &Map<String, Value>) -> Answer<SkillCall> {
         let named = [self.params, self.message].into_iter().find_map(skill_named);
         let named = named.map(|name| {
             skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))
@@ -105,7 +105,7 @@ fn words(parts: &[Value]) -> Option<&str> {
 
 /// Returns the default skill: by a field that only one skill has, the skill without input (get_balance) if the data is
 /// empty, poll_question otherwise.
-fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Entry, Refusal> {
+fn default_skill(tools: Tools, data: &Map<String, Value>) -> Answer<&'static Entry> {
     /// Each field that only one of the skills has, with its task.
     const FIELDS: [(&str, Task); 4] = [
         ("poll_id", Task::Read),
@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    fn skill_call(part: &Value) -> Result<(&'static str, ParsedInput), Refusal> {
+    fn skill_call(part: &Value) -> Answer<(&'static str, ParsedInput)> {
         let params = json!({ "message": { "role": "user", "messageId": "1", "parts": [part] } });
         let sent = Sent::read(&params, Dialect::V03)?;
         sent.skill_call(&ep_tools::TOOLS, &Map::new())

@@ -12,7 +12,7 @@ use jsonrpsee_types::{ErrorObjectOwned, Params};
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::operations::{Reply, cancel, get, list, send};
 use super::pushes;
 use super::pushes::PushAction;
@@ -89,7 +89,7 @@ pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
 });
 
 /// Parses the parameters, which the envelope left unparsed.
-pub(super) async fn read_params(params: Option<&str>) -> Result<Value, Refusal> {
+pub(super) async fn read_params(params: Option<&str>) -> Answer<Value> {
     let Some(params) = params.map(str::to_owned) else { return Ok(json!({})) };
     let read = reading::read(params.len(), move || serde_json::from_str(&params)).await?;
     read.map_err(|error| Fault::new(Kind::MalformedJson, format!("params is not valid JSON: {error}")).into())
@@ -120,7 +120,7 @@ pub(super) async fn act(
     action: Action,
     params: &Value,
     dialect: Dialect,
-) -> Result<Value, Refusal> {
+) -> Answer<Value> {
     match action {
         // 1.0 wraps the results of SendMessage.
         Action::Send => send(agent, params, dialect).await.map(|reply| match reply {
@@ -136,7 +136,7 @@ pub(super) async fn act(
 }
 
 /// Returns the card with every skill that the caller may use.
-fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Result<Value, Refusal> {
+fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Answer<Value> {
     // The guard rejects callers without a credential, except the compatibility kits; the kit for 1.0 needs the card.
     if matches!(agent.head.credential, Credential::None) && dialect != Dialect::V1 {
         return Err(Refusal::NoExtendedCard("the extended card is for callers with an API key".to_owned()));

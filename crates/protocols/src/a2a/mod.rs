@@ -74,42 +74,29 @@ static A2A: Protocol = Protocol {
 /// Longer than any operation: bounds requests that hang.
 const DEADLINE: Duration = Duration::from_hours(1);
 
-/// An endpoint of the HTTP+JSON binding.
-struct HttpEndpoint {
-    method: Method,
-    path: &'static str,
-    operation: HttpOperation,
-    /// True for the binding of 0.3.
-    older: bool,
-}
-
-/// The HTTP+JSON binding.
-static HTTP: [HttpEndpoint; 20] = [
-    http(Post, "/api/a2a/message:send", HttpOperation::Send, false),
-    http(Post, "/api/a2a/message:stream", HttpOperation::Stream, false),
-    http(Get, "/api/a2a/tasks", HttpOperation::List, false),
-    http(Get, "/api/a2a/tasks/{task}", HttpOperation::Read, false),
-    http(Post, "/api/a2a/tasks/{task}", HttpOperation::Act, false),
-    http(Post, "/api/a2a/tasks/{taskId}/pushNotificationConfigs", HttpOperation::CreatePush, false),
-    http(Get, "/api/a2a/tasks/{taskId}/pushNotificationConfigs", HttpOperation::ListPushes, false),
-    http(Get, "/api/a2a/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::GetPush, false),
-    http(Delete, "/api/a2a/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::DeletePush, false),
-    http(Get, "/api/a2a/extendedAgentCard", HttpOperation::ExtendedCard, false),
-    http(Post, "/api/a2a/v1/message:send", HttpOperation::Send, true),
-    http(Post, "/api/a2a/v1/message:stream", HttpOperation::Stream, true),
-    http(Get, "/api/a2a/v1/tasks", HttpOperation::List, true),
-    http(Get, "/api/a2a/v1/tasks/{task}", HttpOperation::Read, true),
-    http(Post, "/api/a2a/v1/tasks/{task}", HttpOperation::Act, true),
-    http(Post, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs", HttpOperation::CreatePush, true),
-    http(Get, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs", HttpOperation::ListPushes, true),
-    http(Get, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::GetPush, true),
-    http(Delete, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::DeletePush, true),
-    http(Get, "/api/a2a/v1/card", HttpOperation::ExtendedCard, true),
+/// The endpoints of the HTTP+JSON binding; `true` for that of 0.3.
+static HTTP: [(Method, &str, HttpOperation, bool); 20] = [
+    (Post, "/api/a2a/message:send", HttpOperation::Send, false),
+    (Post, "/api/a2a/message:stream", HttpOperation::Stream, false),
+    (Get, "/api/a2a/tasks", HttpOperation::List, false),
+    (Get, "/api/a2a/tasks/{task}", HttpOperation::Read, false),
+    (Post, "/api/a2a/tasks/{task}", HttpOperation::Act, false),
+    (Post, "/api/a2a/tasks/{taskId}/pushNotificationConfigs", HttpOperation::CreatePush, false),
+    (Get, "/api/a2a/tasks/{taskId}/pushNotificationConfigs", HttpOperation::ListPushes, false),
+    (Get, "/api/a2a/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::GetPush, false),
+    (Delete, "/api/a2a/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::DeletePush, false),
+    (Get, "/api/a2a/extendedAgentCard", HttpOperation::ExtendedCard, false),
+    (Post, "/api/a2a/v1/message:send", HttpOperation::Send, true),
+    (Post, "/api/a2a/v1/message:stream", HttpOperation::Stream, true),
+    (Get, "/api/a2a/v1/tasks", HttpOperation::List, true),
+    (Get, "/api/a2a/v1/tasks/{task}", HttpOperation::Read, true),
+    (Post, "/api/a2a/v1/tasks/{task}", HttpOperation::Act, true),
+    (Post, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs", HttpOperation::CreatePush, true),
+    (Get, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs", HttpOperation::ListPushes, true),
+    (Get, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::GetPush, true),
+    (Delete, "/api/a2a/v1/tasks/{taskId}/pushNotificationConfigs/{id}", HttpOperation::DeletePush, true),
+    (Get, "/api/a2a/v1/card", HttpOperation::ExtendedCard, true),
 ];
-
-const fn http(method: Method, path: &'static str, operation: HttpOperation, older: bool) -> HttpEndpoint {
-    HttpEndpoint { method, path, operation, older }
-}
 
 /// An endpoint of the protocol.
 #[derive(Clone, Copy)]
@@ -153,7 +140,7 @@ fn table() -> impl Iterator<Item = (Route, Endpoint)> {
         (route(Post, ROUTE, "/api/a2a/", JSON_RPC), Endpoint::JsonRpc),
         (route(Post, "a2a_tasks_send", "/api/a2a/tasks/send", TASKS_SEND), Endpoint::TasksSend),
     ];
-    let http = HTTP.iter().map(|&HttpEndpoint { method, path, operation, older }| {
+    let http = HTTP.iter().map(|&(method, path, operation, older)| {
         let opens_polls = matches!(operation, HttpOperation::Send | HttpOperation::Stream);
         let route = route(method, "a2a_http", path, ProtocolRoute { opens_polls, ..HTTP_JSON });
         (route, Endpoint::Http { operation, older })
@@ -173,8 +160,8 @@ const TASKS_SEND: ProtocolRoute = ProtocolRoute { describe: |_, _| description::
 const HTTP_JSON: ProtocolRoute = ProtocolRoute { shares_name: true, describe: describe_http, ..JSON_RPC };
 
 fn describe_http(method: Method, path: &str) -> Description {
-    let endpoint = HTTP.iter().find(|endpoint| endpoint.method == method && endpoint.path == path);
-    description::http(endpoint.map_or(HttpOperation::Send, |endpoint| endpoint.operation))
+    let endpoint = HTTP.iter().find(|endpoint| (endpoint.0, endpoint.1) == (method, path));
+    description::http(endpoint.map_or(HttpOperation::Send, |endpoint| endpoint.2))
 }
 
 fn route(method: Method, name: &'static str, path: &'static str, endpoint: ProtocolRoute) -> Route {

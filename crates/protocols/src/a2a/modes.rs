@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::{field_of, invalid};
 
 /// The accepted output modes.
@@ -21,7 +21,7 @@ impl Default for Modes {
 
 impl Modes {
     /// Reads the modes from a configuration; all modes by default.
-    pub(super) fn of(configuration: &Value) -> Result<Self, Refusal> {
+    pub(super) fn of(configuration: &Value) -> Answer<Self> {
         let Some(modes) = field_of(configuration, "acceptedOutputModes", "accepted_output_modes") else {
             return Ok(Self::default());
         };

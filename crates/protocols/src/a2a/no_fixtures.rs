@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::Answer;
 use super::sent::Sent;
 
 /// Access to sending messages.
@@ -27,7 +27,7 @@ pub(super) fn question(_: &Value) -> Option<Map<String, Value>> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "fixtures can be refused")]
-pub(super) fn reply(_: &Sent<'_>, _: &str) -> Result<Option<Value>, Refusal> {
+pub(super) fn reply(_: &Sent<'_>, _: &str) -> Answer<Option<Value>> {
     Ok(None)
 }
 

@@ -8,7 +8,7 @@ use ep_store::{AgentTask, StoreError, TaskState, TaskWork};
 use serde_json::{Map, Value};
 
 use super::conversation::{Content, Conversation};
-use super::errors::Refusal;
+use super::errors::Answer;
 use super::message_names::Names;
 use super::modes::Modes;
 use super::payment;
@@ -71,7 +71,7 @@ impl Opening {
     }
 
     /// Asks the client for missing input.
-    pub(super) async fn ask(self, known: Map<String, Value>, ask: &str) -> Result<Conversation, Refusal> {
+    pub(super) async fn ask(self, known: Map<String, Value>, ask: &str) -> Answer<Conversation> {
         let begun = self.existing.is_none();
         let mut conversation = self.waiting()?;
         conversation.task.since = self.agent.now();
@@ -83,11 +83,7 @@ impl Opening {
     }
 
     /// Opens the poll or the batch and stores the task.
-    pub(super) async fn open(
-        mut self,
-        entry: &'static Entry,
-        input: Map<String, Value>,
-    ) -> Result<Opened, Refusal> {
+    pub(super) async fn open(mut self, entry: &'static Entry, input: Map<String, Value>) -> Answer<Opened> {
         if let Some(existing) = self.existing.take() {
             self.existing = Some(self.claim(existing).await?);
         }
@@ -133,7 +129,7 @@ impl Opening {
     }
 
     /// Asks the client to pay this much before the poll is opened.
-    async fn ask_for_payment(self, input: Map<String, Value>, cents: u32) -> Result<Conversation, Refusal> {
+    async fn ask_for_payment(self, input: Map<String, Value>, cents: u32) -> Answer<Conversation> {
         let begun = self.existing.is_none();
         let mut conversation = self.waiting()?;
         if begun {
@@ -150,7 +146,7 @@ impl Opening {
     }
 
     /// Claims the task for this message, so that no other message opens its poll.
-    async fn claim(&self, mut conversation: Conversation) -> Result<Conversation, Refusal> {
+    async fn claim(&self, mut conversation: Conversation) -> Answer<Conversation> {
         if conversation.content.opening != self.names.message || self.names.message.is_none() {
             conversation.content.messages.push(self.content.clone());
         }
@@ -171,11 +167,7 @@ impl Opening {
     }
 
     /// Stores a task and reads it again.
-    pub(super) async fn store(
-        &self,
-        conversation: Conversation,
-        begun: bool,
-    ) -> Result<Conversation, Refusal> {
+    pub(super) async fn store(&self, conversation: Conversation, begun: bool) -> Answer<Conversation> {
         self.agent.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
         let written = if begun { tasks.add_task(&stored).await } else { tasks.change_task(&stored).await };

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::{field_of, identifier, invalid, task_id};
 use super::request::AgentRequest;
 use super::sending::{SendOutcome, begin};
@@ -28,7 +28,7 @@ pub(super) enum Reply {
 }
 
 /// `SendMessage`, `message/send`, `tasks/send`.
-pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Reply, Refusal> {
+pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Answer<Reply> {
     let sent = Sent::read(params, dialect)?;
     let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
     match begin(agent, &sent).await? {
@@ -43,7 +43,7 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
 }
 
 /// `GetTask`, `tasks/get`.
-pub(super) async fn get(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
+pub(super) async fn get(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Answer<Value> {
     let id = task_id(params)?;
     let conversation = agent.task(id).await?;
     let dialect = dialect_of(&conversation, id, dialect);
@@ -53,7 +53,7 @@ pub(super) async fn get(agent: &AgentRequest, params: &Value, dialect: Dialect) 
 }
 
 /// `CancelTask`, `tasks/cancel`.
-pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
+pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Answer<Value> {
     let id = task_id(params)?;
     let conversation = agent.task(id).await?;
     let not_cancelable = || Refusal::NotCancelable(format!("task {id} cannot be canceled: it has ended"));
@@ -96,7 +96,7 @@ const PAGE: u32 = 50;
 const MAX_PAGE: u32 = 100;
 
 /// `ListTasks`.
-pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
+pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Answer<Value> {
     let size = match field_of(params, "pageSize", "page_size") {
         None => PAGE,
         Some(size) => {
@@ -157,7 +157,7 @@ enum StateFilter {
     Never,
 }
 
-fn wanted_state(params: &Value, dialect: Dialect) -> Result<StateFilter, Refusal> {
+fn wanted_state(params: &Value, dialect: Dialect) -> Answer<StateFilter> {
     const NEVER: [&str; 8] = [
         "TASK_STATE_SUBMITTED",
         "TASK_STATE_REJECTED",
@@ -183,14 +183,14 @@ fn wanted_state(params: &Value, dialect: Dialect) -> Result<StateFilter, Refusal
     Err(invalid("status", &format!("must be the state of a task, for example {example}")))
 }
 
-fn wanted_since(params: &Value) -> Result<Option<Timestamp>, Refusal> {
+fn wanted_since(params: &Value) -> Answer<Option<Timestamp>> {
     let name = ("statusTimestampAfter", "status_timestamp_after");
     let Some(since) = field_of(params, name.0, name.1) else { return Ok(None) };
     let since = Timestamp::deserialize(since);
     since.map(Some).map_err(|_| invalid(name.0, "must be a time such as 2026-01-31T00:00:00Z"))
 }
 
-fn wanted_after(params: &Value) -> Result<Option<(Timestamp, String)>, Refusal> {
+fn wanted_after(params: &Value) -> Answer<Option<(Timestamp, String)>> {
     let Some(token) = identifier(params, "pageToken", ("pageToken", "page_token"))? else { return Ok(None) };
     let read = || {
         let token = URL_SAFE_NO_PAD.decode(token).ok()?;

@@ -10,7 +10,7 @@ use ep_outside::payments::{PayloadError, PaymentMismatch};
 use ep_site::deposit::DEPOSITS;
 use serde_json::{Value, json};
 
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::invalid;
 use super::payments::{Payments, STATUS};
 use super::request::AgentRequest;
@@ -40,7 +40,7 @@ pub(super) enum PaymentMessage {
 
 impl PaymentMessage {
     /// Reads a message's payment metadata; `None` if it has none.
-    pub(super) fn of(message: &Value) -> Result<Option<Self>, Refusal> {
+    pub(super) fn of(message: &Value) -> Answer<Option<Self>> {
         let Some(metadata) = message.get("metadata") else { return Ok(None) };
         let Some(status) = metadata.get(STATUS) else { return Ok(None) };
         match status.as_str() {
@@ -75,7 +75,7 @@ pub(super) async fn take(
     payments: &mut Payments,
     agent: &AgentRequest,
     step: PaymentMessage,
-) -> Result<PaymentOutcome, Refusal> {
+) -> Answer<PaymentOutcome> {
     let PaymentMessage::Submitted(payment) = step else {
         payments.decline();
         return Ok(PaymentOutcome::Rejected);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::{field_of, identifier, invalid, task_id};
 use super::message_names::digest;
 use super::request::AgentRequest;
@@ -41,7 +41,7 @@ impl PushConfig {
         agent: &AgentRequest,
         params: &Value,
         configuration: &Value,
-    ) -> Result<Option<Self>, Refusal> {
+    ) -> Answer<Option<Self>> {
         const NAMES: [(&str, &str); 3] = [
             ("taskPushNotificationConfig", "task_push_notification_config"),
             ("pushNotificationConfig", "push_notification_config"),
@@ -55,7 +55,7 @@ impl PushConfig {
     }
 
     /// Reads a configuration in any dialect.
-    fn read(agent: &AgentRequest, sent: &Value) -> Result<Self, Refusal> {
+    fn read(agent: &AgentRequest, sent: &Value) -> Answer<Self> {
         if !sent.is_object() {
             return Err(invalid("pushNotificationConfig", "must be an object with a url"));
         }
@@ -83,7 +83,7 @@ impl PushConfig {
         agent: &AgentRequest,
         task: &AgentTask,
         dialect: Dialect,
-    ) -> Result<Value, Refusal> {
+    ) -> Answer<Value> {
         agent.check_scope(Effect::Consult)?;
         let app = &agent.state.app;
         let internal = RequestId::from_random(app.ports.entropy.bytes()).to_string();
@@ -128,7 +128,7 @@ impl PushConfig {
 }
 
 /// Reads text that is valid in a header.
-fn header_text(field: &str, given: Option<&Value>) -> Result<Option<String>, Refusal> {
+fn header_text(field: &str, given: Option<&Value>) -> Answer<Option<String>> {
     match given {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
@@ -181,7 +181,7 @@ pub(super) async fn act(
     action: PushAction,
     params: &Value,
     dialect: Dialect,
-) -> Result<Value, Refusal> {
+) -> Answer<Value> {
     let task = match identifier(params, "taskId", ("taskId", "task_id"))? {
         Some(task) => task,
         // 0.3 names the task `id` if the configuration has its own id.

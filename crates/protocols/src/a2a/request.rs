@@ -13,7 +13,6 @@ use ep_kernel::guard::Admission;
 use ep_kernel::output::CallOutput;
 use ep_kernel::tool::{Effect, Entry, Task, for_task};
 use ep_outside::payments::Usdc;
-use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_site::Site;
 use ep_site::http::{AppState, RequestHead};
@@ -202,31 +201,13 @@ impl AgentRequest {
         result
     }
 
-    /// Follows a poll to its end, or until the wait limit.
-    pub(super) async fn follow(
-        &self,
-        poll: &PollId,
-        wait_limit: Option<Duration>,
-    ) -> Result<CallOutput, Fault> {
-        self.watch(json!({ "poll_id": poll }), wait_limit, None).await
-    }
-
-    /// Follows a poll, starting after this many events.
-    pub(super) async fn follow_after(
-        &self,
-        poll: &PollId,
-        seen: Option<u64>,
-        progress: ProgressSink,
-    ) -> Result<CallOutput, Fault> {
-        self.watch(json!({ "poll_id": poll, "after": seen }), None, Some(progress)).await
-    }
-
     /// Returns the operation with this effect on a task.
     pub(super) fn operation(&self, task: Task) -> Result<&'static Entry, Fault> {
         for_task(self.tools(), task).ok_or_else(|| Fault::internal(format!("no operation for {task:?}")))
     }
 
-    async fn watch(
+    /// Follows a poll to its end, or until the wait limit.
+    pub(super) async fn watch(
         &self,
         input: Value,
         wait_limit: Option<Duration>,
@@ -285,7 +266,9 @@ impl AgentRequest {
         wait_limit: Option<Duration>,
     ) -> Result<Option<CallOutput>, Fault> {
         match &conversation.task.work {
-            Some(TaskWork::Poll(poll)) => self.follow(poll, wait_limit).await.map(Some),
+            Some(TaskWork::Poll(poll)) => {
+                self.watch(json!({ "poll_id": poll }), wait_limit, None).await.map(Some)
+            }
             Some(TaskWork::Batch(batch)) => {
                 self.await_batch(*batch, wait_limit.unwrap_or(BATCH_WAIT)).await.map(Some)
             }

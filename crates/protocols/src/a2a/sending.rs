@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::conversation::{Conversation, MAX_CONTENT, MAX_MESSAGES};
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::invalid;
 use super::fixtures;
 use super::message::SkillCall;
@@ -40,7 +40,7 @@ pub(super) enum SendOutcome {
 const OPENING: Duration = Duration::from_mins(1);
 
 /// Handles a message. Its poll or batch is opened and stored even if the client disconnects.
-pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<SendOutcome, Refusal> {
+pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Answer<SendOutcome> {
     let modes = Modes::of(sent.configuration)?;
     let requested = PushConfig::with_message(agent, sent.params, sent.configuration)?;
     let begun = take(agent, sent, modes).await?;
@@ -50,7 +50,7 @@ pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<SendO
     Ok(begun)
 }
 
-async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<SendOutcome, Refusal> {
+async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Answer<SendOutcome> {
     if let Some(reply) = fixtures::reply(sent, &agent.head.request_id.to_string())? {
         return Ok(SendOutcome::Output(reply));
     }
@@ -113,11 +113,7 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
 }
 
 /// Returns the skill of a message and its input. Long JSON in a text is parsed beside the async workers.
-async fn skill_call(
-    agent: &AgentRequest,
-    sent: &Sent<'_>,
-    before: Map<String, Value>,
-) -> Result<SkillCall, Refusal> {
+async fn skill_call(agent: &AgentRequest, sent: &Sent<'_>, before: Map<String, Value>) -> Answer<SkillCall> {
     let tools = agent.tools();
     if !is_long(sent.params) {
         return sent.skill_call(tools, &before);
@@ -133,7 +129,7 @@ async fn pay(
     sent: &Sent<'_>,
     mut known: Conversation,
     step: PaymentMessage,
-) -> Result<Conversation, Refusal> {
+) -> Answer<Conversation> {
     agent.check_scope(Effect::Consult)?;
     let entry = agent.operation(Task::Start)?;
     let input = known.content.known.clone();
@@ -168,7 +164,7 @@ async fn pay(
 }
 
 /// Returns the task that a message names or has opened before.
-async fn existing(agent: &AgentRequest, sent: &Sent<'_>) -> Result<Option<Conversation>, Refusal> {
+async fn existing(agent: &AgentRequest, sent: &Sent<'_>) -> Answer<Option<Conversation>> {
     let owner = agent.owner()?;
     if let Some(id) = sent.task {
         let known = agent.task(id).await?;
@@ -187,7 +183,7 @@ async fn existing(agent: &AgentRequest, sent: &Sent<'_>) -> Result<Option<Conver
 }
 
 /// Rejects a message to a task that accepts none.
-fn takes_messages(agent: &AgentRequest, known: &Conversation, sent: &Sent<'_>) -> Result<(), Refusal> {
+fn takes_messages(agent: &AgentRequest, known: &Conversation, sent: &Sent<'_>) -> Answer<()> {
     let task = &known.task;
     let id = sent.client_id.unwrap_or(&task.id);
     if task.state != TaskState::InputRequired {

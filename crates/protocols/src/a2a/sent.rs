@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::{Answer, Refusal};
 use super::fields::{field_of, identifier, invalid};
 
 /// A message as sent, validated for its dialect.
@@ -29,7 +29,7 @@ static NOTHING: Value = Value::Null;
 
 impl<'a> Sent<'a> {
     /// Reads the parameters of a method that sends a message.
-    pub(super) fn read(params: &'a Value, dialect: Dialect) -> Result<Self, Refusal> {
+    pub(super) fn read(params: &'a Value, dialect: Dialect) -> Answer<Self> {
         if !params.is_object() {
             return Err(invalid("params", "params must be an object"));
         }
@@ -95,7 +95,7 @@ impl<'a> Sent<'a> {
     }
 
     /// Rejects a message without any part of a supported kind.
-    pub(super) fn understandable(&self) -> Result<(), Refusal> {
+    pub(super) fn understandable(&self) -> Answer<()> {
         let read =
             |part: &Value| !part.is_object() || part.get("text").is_some() || part.get("data").is_some();
         if self.parts.iter().any(read) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
-use super::errors::Refusal;
+use super::errors::Answer;
 use super::fields::{field_of, invalid};
 use super::fixtures;
 use super::message_form::{echo, says};
@@ -31,7 +31,7 @@ pub(super) enum History {
 
 impl History {
     /// Reads the length from the parameters (`historyLength`).
-    pub(super) fn of(params: &Value, dialect: Dialect) -> Result<Self, Refusal> {
+    pub(super) fn of(params: &Value, dialect: Dialect) -> Answer<Self> {
         match field_of(params, "historyLength", "history_length") {
             // The legacy protocol shows history only on request.
             None if dialect == Dialect::Legacy => Ok(Self::Last(0)),

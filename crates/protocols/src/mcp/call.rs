@@ -13,16 +13,13 @@ use ep_kernel::output::CallOutput;
 use ep_kernel::reading;
 use ep_kernel::schema::{JsonType, is_empty, read_text};
 use ep_kernel::tool::{Entry, Latency, Task};
-use ep_site::http::RequestHead;
 use ep_store::RequestId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
     ErrorData, JsonObject, ProtocolVersion,
 };
-use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -31,19 +28,19 @@ use super::call_result::result;
 use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL, ToolCalls};
 use super::confirm::Confirmation;
 use super::fixtures;
-use super::handler::{Handler, StdioCalls, Transport};
+use super::handler::{Answer, Context, Handler, StdioCalls, Transport};
 use super::ongoing::{CallEvent, Handover, OngoingCall};
 use super::output::ERROR;
 use super::tasks;
 use super::toolset::Toolset;
 
-/// Context of an HTTP request besides its message.
+/// Source of a call, over any transport.
 #[derive(Clone)]
-pub(super) struct RequestScope {
-    /// The caller and the remaining allowance.
-    pub(super) admission: Admission,
-    /// The request head.
-    pub(super) head: RequestHead,
+pub(super) struct CallSource {
+    /// The caller, and the remaining allowance.
+    pub(super) request: Request,
+    /// The `Idempotency-Key` header; the argument of that name takes precedence.
+    pub(super) idempotency_key: Option<String>,
     /// True if the client accepts an event stream.
     pub(super) streams: bool,
     /// The requested tools.
@@ -56,65 +53,37 @@ pub(super) struct RequestScope {
     pub(super) arguments: Option<Arc<JsonObject>>,
 }
 
-/// Source of a call, over any transport.
-pub(super) struct CallSource {
-    pub(super) request: Request,
-    /// The `Idempotency-Key` header; the argument of that name takes precedence.
-    idempotency_key: Option<String>,
-    streams: bool,
-    pub(super) toolset: Toolset,
-    replayed: Arc<OnceLock<bool>>,
-    handover: Option<Handover>,
-    arguments: Option<Arc<JsonObject>>,
-}
-
 impl Handler {
     /// Returns the source of a call.
-    pub(super) fn source(&self, context: &RequestContext<RoleServer>) -> Result<CallSource, ErrorData> {
-        if let Transport::Stdio(StdioCalls { toolset, .. }) = self.transport() {
+    pub(super) fn source(&self, context: &Context) -> Answer<CallSource> {
+        if let Transport::Stdio(StdioCalls { toolset, .. }) = &self.transport {
             let request = Request {
                 surface: "mcp_stdio",
-                request_id: RequestId::from_random(self.app().ports.entropy.bytes()),
+                request_id: RequestId::from_random(self.app.ports.entropy.bytes()),
                 credential: Credential::Admitted(Admission::LOCAL),
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             };
-            let replayed = Arc::default();
-            let source = CallSource {
+            return Ok(CallSource {
                 request,
                 idempotency_key: None,
                 streams: true,
                 toolset: *toolset,
-                replayed,
+                replayed: Arc::default(),
                 handover: None,
                 arguments: None,
-            };
-            return Ok(source);
+            });
         }
-        let scope =
-            context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<RequestScope>());
-        let Some(RequestScope { admission, head, streams, toolset, replayed, handover, arguments }) =
-            scope.cloned()
-        else {
-            let message = "internal error: the request's scope is missing";
-            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
-        };
-        let request = head.admitted("mcp", admission);
-        Ok(CallSource {
-            request,
-            idempotency_key: head.idempotency_key,
-            streams,
-            toolset,
-            replayed,
-            handover,
-            arguments,
+        let parts = context.extensions.get::<Parts>();
+        parts.and_then(|parts| parts.extensions.get::<CallSource>()).cloned().ok_or_else(|| {
+            ErrorData::new(ErrorCode::INTERNAL_ERROR, "internal error: the request's source is missing", None)
         })
     }
 
     pub(super) async fn call(
         &self,
         mut params: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+        context: &Context,
+    ) -> Answer<CallToolResponse> {
         if let Some(output) = fixtures::call(&params, context).await {
             return output;
         }
@@ -122,7 +91,7 @@ impl Handler {
         if let Some(arguments) = &source.arguments {
             params.arguments = Some(JsonObject::clone(arguments));
         }
-        let Some(&(entry, ref tool)) = self.catalogue().find(&params.name) else {
+        let Some(&(entry, ref tool)) = self.catalogue.find(&params.name) else {
             return Err(self.unknown_tool(&params.name));
         };
         if !source.toolset.allows(entry) {
@@ -150,7 +119,7 @@ impl Handler {
             Err(fault) => {
                 let call = Call { mistakes: Some(fault), ..Call::new(source.request.clone()) };
                 let input = Ok(Value::Object(arguments));
-                let refused = dispatch(self.app(), entry, call, input).await.result.err();
+                let refused = dispatch(&self.app, entry, call, input).await.result.err();
                 let refused = refused.unwrap_or_else(|| Fault::internal("a wrong input was accepted"));
                 return Ok(self.refusal(&refused, request_id, source.toolset).into());
             }
@@ -171,7 +140,7 @@ impl Handler {
             done
         } else {
             let (sink, steps) = progress(context, source.streams);
-            let cancelled = match self.transport() {
+            let cancelled = match &self.transport {
                 Transport::Stdio(calls) => calls.cancelled.child_token(),
                 Transport::Http => CancellationToken::new(),
             };
@@ -180,7 +149,7 @@ impl Handler {
                 wait_limit: match entry.spec.latency {
                     // A client with a task polls it later.
                     Latency::Models if as_task => Some(Duration::ZERO),
-                    Latency::Models => Some(self.app().ports.settings.mcp_wait),
+                    Latency::Models => Some(self.app.ports.settings.mcp_wait),
                     Latency::Instant => None,
                 },
                 without_votes: !detailed,
@@ -189,7 +158,7 @@ impl Handler {
                 ..Call::new(source.request.clone())
             };
             let dispatched =
-                self.tracked(dispatch(self.app(), entry, call, Ok(Value::Object(arguments))), request_id);
+                self.tracked(dispatch(&self.app, entry, call, Ok(Value::Object(arguments))), request_id);
             let cancel_on_drop = self.disconnecting_cancels(context).then_some(&cancelled);
             let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), cancel_on_drop);
             if let Some(handover) = source.handover.filter(|_| entry.spec.latency == Latency::Models) {
@@ -225,7 +194,7 @@ impl Handler {
         call: BoxFuture<'static, Guarded<CallOutput>>,
         request_id: RequestId,
     ) -> BoxFuture<'static, Guarded<CallOutput>> {
-        let Transport::Stdio(calls) = self.transport() else { return call };
+        let Transport::Stdio(calls) = &self.transport else { return call };
         let call = calls.ongoing.spawn(call);
         let ended = call.map(move |ended| {
             ended.unwrap_or_else(|error| Guarded {
@@ -238,14 +207,14 @@ impl Handler {
     }
 
     /// True if a disconnect cancels the request: over HTTP since version 2026-07-28, and always on standard input.
-    fn disconnecting_cancels(&self, context: &RequestContext<RoleServer>) -> bool {
-        matches!(self.transport(), Transport::Stdio(_)) || is_modern(context)
+    fn disconnecting_cancels(&self, context: &Context) -> bool {
+        matches!(self.transport, Transport::Stdio(_)) || is_modern(context)
     }
 
     /// Returns the open poll for a repeated request while the first one is still in progress.
     async fn running_poll(&self, fault: Fault, request: Request) -> Result<CallOutput, Fault> {
         let poll = fault.poll().filter(|_| fault.kind() == Kind::InProgress);
-        match (poll, self.catalogue().for_task(Task::Follow)) {
+        match (poll, self.catalogue.for_task(Task::Follow)) {
             (Some(poll), Some(entry)) => self.ask(entry, json!({ "poll_id": poll }), request).await,
             _ => Err(fault),
         }
@@ -259,21 +228,21 @@ impl Handler {
         request: Request,
     ) -> Result<CallOutput, Fault> {
         let call = Call { wait_limit: Some(Duration::ZERO), ..Call::new(request) };
-        dispatch(self.app(), entry, call, Ok(input)).await.result
+        dispatch(&self.app, entry, call, Ok(input)).await.result
     }
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
         let name: String = name.chars().take(64).collect();
-        let known: Vec<&str> = self.catalogue().entries().map(|entry| entry.spec.name).collect();
+        let known: Vec<&str> = self.catalogue.entries().map(|entry| entry.spec.name).collect();
         let code = ErrorCode(Kind::InvalidInput.row().mcp);
         ErrorData::new(code, format!("there is no tool {name}; the tools are {}", known.join(", ")), None)
     }
 
     /// Returns a fault as a result that the model can read and act on.
     fn refusal(&self, fault: &Fault, request_id: RequestId, toolset: Toolset) -> CallToolResult {
-        let has_account = matches!(self.transport(), Transport::Http);
+        let has_account = matches!(self.transport, Transport::Http);
         let calls =
-            ToolCalls { links: &self.app().ports.links, catalogue: self.catalogue(), toolset, has_account };
+            ToolCalls { links: &self.app.ports.links, catalogue: &self.catalogue, toolset, has_account };
         let problem = fault.problem(&calls, &request_id.to_string());
         let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
         result.structured_content = Some(json!({ ERROR: problem }));
@@ -282,7 +251,7 @@ impl Handler {
 }
 
 /// True for a request of version 2026-07-28 or newer, which contains its version.
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+fn is_modern(context: &Context) -> bool {
     let modern = |version: ProtocolVersion| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str();
     context.meta.protocol_version().is_some_and(modern)
 }
@@ -340,10 +309,7 @@ fn take_key(arguments: &mut JsonObject) -> Option<String> {
 }
 
 /// Returns a progress sink if the client requested progress and can receive it, and the steps sent to it.
-fn progress(
-    context: &RequestContext<RoleServer>,
-    streams: bool,
-) -> (Option<ProgressSink>, mpsc::Receiver<Box<Progress>>) {
+fn progress(context: &Context, streams: bool) -> (Option<ProgressSink>, mpsc::Receiver<Box<Progress>>) {
     // Boxed, because the queue has room for dozens.
     let (steps, received) = mpsc::channel(MAX_EVENTS);
     let requested = streams && context.meta.get_progress_token().is_some();
@@ -351,10 +317,7 @@ fn progress(
 }
 
 /// Runs a call and forwards its progress.
-async fn run(
-    mut call: OngoingCall,
-    context: &RequestContext<RoleServer>,
-) -> Result<Guarded<CallOutput>, ErrorData> {
+async fn run(mut call: OngoingCall, context: &Context) -> Answer<Guarded<CallOutput>> {
     loop {
         let next = tokio::select! {
             next = call.next() => next,

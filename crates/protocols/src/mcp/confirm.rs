@@ -14,13 +14,11 @@ use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_polling::question::QuestionText;
 use ep_polling::time::Timestamp;
 use ep_store::UserId;
-use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, ElicitationCapability, InputRequiredResult};
-use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::handler::Handler;
+use super::handler::{Context, Handler};
 
 /// Names of the input requests.
 const CONFIRM: &str = "confirm_cost";
@@ -45,13 +43,13 @@ impl Handler {
         entry: &'static Entry,
         params: &CallToolRequestParams,
         request: &Request,
-        context: &RequestContext<RoleServer>,
+        context: &Context,
     ) -> Result<Confirmation, Fault> {
         if !can_ask(context, |elicitation| elicitation.form.is_some() || elicitation.url.is_none()) {
             return Ok(Confirmation::Proceed);
         }
         let Some(user) = user_of(request) else { return Ok(Confirmation::Proceed) };
-        let Some(above) = self.app().ports.store.confirm_above(user).await? else {
+        let Some(above) = self.app.ports.store.confirm_above(user).await? else {
             return Ok(Confirmation::Proceed);
         };
         let arguments = params.arguments.clone().unwrap_or_default();
@@ -90,9 +88,9 @@ impl Handler {
         fault: &Fault,
         params: &CallToolRequestParams,
         request: &Request,
-        context: &RequestContext<RoleServer>,
+        context: &Context,
     ) -> Result<Option<InputRequiredResult>, Fault> {
-        let links = &self.app().ports.links;
+        let links = &self.app.ports.links;
         let page = links.has(ADD_FUNDS).then(|| links.url(ADD_FUNDS, &[]));
         let page = page.filter(|page| fault.kind() == Kind::InsufficientBalance && page.starts_with("http"));
         let (Some(page), Some(user)) = (page, user_of(request)) else { return Ok(None) };
@@ -131,7 +129,7 @@ impl Handler {
     fn ask_first(&self, name: &str, params: Value, subject: &str) -> Result<InputRequiredResult, Fault> {
         let requests = json!({ name: { "method": "elicitation/create", "params": params } });
         let requests = serde_json::from_value(requests).map_err(Fault::internal)?;
-        let app = self.app();
+        let app = &self.app;
         let until = app.ports.clock.now().after(RESPONSE_TIMEOUT).millis().to_string();
         let state = app.request_states.seal(&until, subject, app.ports.entropy.bytes())?;
         Ok(InputRequiredResult::new(Some(requests), Some(state)))
@@ -152,7 +150,7 @@ impl Handler {
             let text = "requestState does not match this request; send it with unchanged arguments";
             Fault::new(Kind::InvalidInput, text)
         };
-        let app = self.app();
+        let app = &self.app;
         let until = app.request_states.open(state, subject).map_err(changed)?;
         let in_time = until.parse().is_ok_and(|until| app.ports.clock.now() < Timestamp::from_millis(until));
         Ok(in_time.then_some(response))
@@ -165,7 +163,7 @@ fn digest(name: &str, arguments: &Map<String, Value>) -> String {
 }
 
 /// True if the client supports this kind of elicitation. Results can ask only since version 2026-07-28.
-fn can_ask(context: &RequestContext<RoleServer>, way: impl Fn(&ElicitationCapability) -> bool) -> bool {
+fn can_ask(context: &Context, way: impl Fn(&ElicitationCapability) -> bool) -> bool {
     let declared = context.meta.client_capabilities().unwrap_or_default();
     declared.elicitation.as_ref().is_some_and(way)
 }

@@ -1,5 +1,6 @@
 //! State of the protocol's server side, shared by all requests.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -8,7 +9,9 @@ use ep_kernel::app::App;
 use ep_kernel::ctx::ToolPorts;
 use ep_kernel::tool::Entry;
 use ep_site::names::SERVER;
-use rmcp::model::{Icon, Implementation, MetaObject, ServerConfig};
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, Icon, Implementation, MetaObject, ServerConfig};
+use rmcp::service::RequestContext;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -21,6 +24,11 @@ use super::toolset::Toolset;
 const ICON: &str = include_str!("../../../../well-known/logo.svg");
 /// Metadata key for the server's name on results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The context of a request.
+pub(super) type Context = RequestContext<RoleServer>;
+/// The result of a request, or the protocol's error.
+pub(super) type Answer<T> = Result<T, ErrorData>;
 
 /// The transport of requests.
 #[derive(Debug, Clone)]
@@ -47,11 +55,11 @@ pub(super) struct StdioCalls {
 pub(super) struct Handler(Arc<HandlerState>);
 
 /// State shared by all requests.
-struct HandlerState {
-    app: Arc<App>,
-    catalogue: Catalogue,
-    transport: Transport,
-    config: ServerConfig,
+pub(super) struct HandlerState {
+    pub(super) app: Arc<App>,
+    pub(super) catalogue: Catalogue,
+    pub(super) transport: Transport,
+    pub(super) config: ServerConfig,
     /// The server's name for results.
     stamp: Value,
 }
@@ -78,24 +86,16 @@ impl Handler {
         Self(Arc::new(HandlerState { app, catalogue, transport, config, stamp }))
     }
 
-    pub(super) fn app(&self) -> &Arc<App> {
-        &self.0.app
-    }
-
-    pub(super) fn catalogue(&self) -> &Catalogue {
-        &self.0.catalogue
-    }
-
-    pub(super) fn transport(&self) -> &Transport {
-        &self.0.transport
-    }
-
-    pub(super) fn config(&self) -> &ServerConfig {
-        &self.0.config
-    }
-
     /// Adds the server's name to a result.
     pub(super) fn stamp(&self, meta: &mut Option<MetaObject>) {
-        meta.get_or_insert_default().insert(SERVER_INFO.into(), self.0.stamp.clone());
+        meta.get_or_insert_default().insert(SERVER_INFO.into(), self.stamp.clone());
+    }
+}
+
+impl Deref for Handler {
+    type Target = HandlerState;
+
+    fn deref(&self) -> &HandlerState {
+        &self.0
     }
 }

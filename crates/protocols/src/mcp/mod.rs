@@ -45,7 +45,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Map, Value, json};
 
-use call::RequestScope;
+use call::CallSource;
 use envelope::{Accepted, ReceivedMessage, complete_headers, plain_errors_as_json};
 use ep_site::http::{Exchange, HandlerFuture, WebAccess, read_bytes, replayed};
 use ep_site::names::{MCP_PAGE, MCP_RESOURCE};
@@ -185,20 +185,20 @@ impl Endpoint {
         let (Accepted { streams, json }, was_replayed) =
             (complete_headers(&mut parts), Arc::new(OnceLock::new()));
         let handover = (streams && wants_progress(&message)).then(Handover::default);
-        let scope = RequestScope {
-            admission: admission.clone(),
-            head,
+        let source = CallSource {
+            request: head.admitted(MCP.surface, admission.clone()),
+            idempotency_key: head.idempotency_key,
             streams,
             toolset,
             replayed: Arc::clone(&was_replayed),
             handover,
             arguments: arguments.map(Arc::new),
         };
-        let again = scope
+        let again = source
             .handover
             .is_some()
-            .then(|| RepeatedRequest::of(&self.service, &parts, &bytes, &message, scope.clone()));
-        parts.extensions.insert(scope);
+            .then(|| RepeatedRequest::of(&self.service, &parts, &bytes, &message, source.clone()));
+        parts.extensions.insert(source);
         let mut answered = ask(&self.service, Request::from_parts(parts, Body::from(bytes))).await;
         if let Some(again) = again
             && let Some(response) = again.respond().await
@@ -233,20 +233,17 @@ fn is_stream(response: &Response<Body>) -> bool {
     kind.starts_with(b"text/event-stream")
 }
 
-/// Returns the largest limit of a request body. [`Endpoint::serve`] enforces that of each route.
-fn largest_body() -> usize {
-    ROUTES.iter().map(|route| route.max_body).max().unwrap_or_default()
-}
-
 fn service(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Service {
     let base_url = app.ports.links.base_url();
     let host = url::Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let hosts = host.into_iter().chain(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
     let origins = web.origins().chain(["http://localhost:*", "http://127.0.0.1:*"].map(str::to_owned));
+    // [`Endpoint::serve`] enforces the limit of each route.
+    let max_body = ROUTES.iter().map(|route| route.max_body).max().unwrap_or_default();
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        .with_max_request_body_bytes(largest_body())
+        .with_max_request_body_bytes(max_body)
         .with_allowed_hosts(hosts)
         .with_allowed_origins(origins)
         .with_cancellation_token(app.tasks.token());

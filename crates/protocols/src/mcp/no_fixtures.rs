@@ -1,11 +1,11 @@
 //! Empty fixtures for builds without the feature `conformance-fixtures`.
 
-use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse, Prompt,
-    Resource, ResourceContents, ResourceTemplate, Tool,
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, Prompt, Resource,
+    ResourceContents, ResourceTemplate, Tool,
 };
-use rmcp::service::RequestContext;
+
+use super::handler::{Answer, Context};
 
 pub(super) fn tools() -> impl Iterator<Item = &'static Tool> {
     std::iter::empty()
@@ -15,10 +15,7 @@ pub(super) fn tool(_: &str) -> Option<&'static Tool> {
     None
 }
 
-pub(super) async fn call(
-    _: &CallToolRequestParams,
-    _: &RequestContext<RoleServer>,
-) -> Option<Result<CallToolResponse, ErrorData>> {
+pub(super) async fn call(_: &CallToolRequestParams, _: &Context) -> Option<Answer<CallToolResponse>> {
     std::future::ready(None).await
 }
 
@@ -26,7 +23,7 @@ pub(super) fn prompts() -> Vec<Prompt> {
     Vec::new()
 }
 
-pub(super) fn prompt(_: &GetPromptRequestParams) -> Option<Result<GetPromptResponse, ErrorData>> {
+pub(super) fn prompt(_: &GetPromptRequestParams) -> Option<Answer<GetPromptResponse>> {
     None
 }
 

@@ -1,16 +1,14 @@
 //! The prompt, and the completion of arguments.
 
 use ep_kernel::tool::Task;
-use rmcp::RoleServer;
 use rmcp::model::{
     CompleteRequestParams, CompletionInfo, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument,
     PromptMessage, Reference, Role,
 };
-use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
 use super::fixtures;
-use super::handler::Handler;
+use super::handler::{Answer, Context, Handler};
 use super::resources::{POLL_ID, POLLS};
 
 const PROMPT: &str = "poll_models";
@@ -39,7 +37,7 @@ fn prompt() -> Prompt {
 }
 
 /// Returns the prompt with its arguments filled in.
-pub(super) fn filled(name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
+pub(super) fn filled(name: &str, arguments: &JsonObject) -> Answer<GetPromptResult> {
     if name != PROMPT {
         let text = format!("there is no such prompt; the only prompt is {PROMPT}");
         return Err(ErrorData::invalid_params(text, None));
@@ -67,8 +65,8 @@ impl Handler {
     pub(super) async fn completions(
         &self,
         params: &CompleteRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CompletionInfo, ErrorData> {
+        context: &Context,
+    ) -> Answer<CompletionInfo> {
         let argument = params.argument.name.as_str();
         let known = match &params.r#ref {
             Reference::Prompt(prompt) if listed().iter().any(|known| known.name == prompt.name) => {
@@ -92,16 +90,16 @@ impl Handler {
     /// Returns the allowed values of an argument of the polling operation.
     fn words_of(&self, argument: &str) -> Vec<String> {
         let words = || {
-            let (_, tool) = self.catalogue().entry_and_tool(Task::Start)?;
+            let (_, tool) = self.catalogue.entry_and_tool(Task::Start)?;
             tool.input_schema.get("properties")?.get(argument)?.get("enum")?.as_array()
         };
         let words = words().map(Vec::as_slice).unwrap_or_default();
         words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
     }
 
-    async fn latest_polls(&self, context: &RequestContext<RoleServer>) -> Result<Vec<String>, ErrorData> {
+    async fn latest_polls(&self, context: &Context) -> Answer<Vec<String>> {
         let request = self.source(context)?.request;
-        let Some(entry) = self.catalogue().for_task(Task::List) else { return Ok(Vec::new()) };
+        let Some(entry) = self.catalogue.for_task(Task::List) else { return Ok(Vec::new()) };
         // A caller without an account has no polls.
         let Ok(output) = self.ask(entry, json!({ "limit": POLLS_OFFERED }), request).await else {
             return Ok(Vec::new());

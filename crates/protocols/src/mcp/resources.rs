@@ -3,16 +3,14 @@
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
 use ep_kernel::tool::{Entry, Task};
-use rmcp::RoleServer;
 use rmcp::model::{ContentBlock, ErrorData, Resource, ResourceContents, ResourceTemplate};
-use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
-use super::handler::Handler;
+use super::handler::{Answer, Context, Handler};
 use super::{app, fixtures};
 
 /// URI of the tool manuals.
-const GUIDE: &str = "ensemble-poll://guide";
+pub(super) const GUIDE: &str = "ensemble-poll://guide";
 /// URI prefix of a poll, followed by its id.
 pub(super) const POLL: &str = "poll://";
 /// URI template of polls, and the name of its variable.
@@ -31,11 +29,6 @@ pub(super) fn listed() -> Vec<Resource> {
     [vec![guide, app::listed()], fixtures::resources()].concat()
 }
 
-/// True if a resource is the same for every caller while the service runs.
-pub(super) fn is_fixed(uri: &str) -> bool {
-    uri == GUIDE || uri == app::URI
-}
-
 /// Returns the resource templates.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let polls = ResourceTemplate::new(POLLS, "poll")
@@ -51,23 +44,19 @@ pub(super) fn link(poll: &str) -> ContentBlock {
 
 impl Handler {
     /// `resources/read`.
-    pub(super) async fn read(
-        &self,
-        uri: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Vec<ResourceContents>, ErrorData> {
+    pub(super) async fn read(&self, uri: &str, context: &Context) -> Answer<Vec<ResourceContents>> {
         if let Some(contents) = fixtures::resource(uri) {
             return Ok(vec![contents]);
         }
         if uri == GUIDE {
-            let links = &self.app().ports.links;
-            let offered = self.catalogue().entries().filter(|entry| links.offers(entry.spec.name));
+            let links = &self.app.ports.links;
+            let offered = self.catalogue.entries().filter(|entry| links.offers(entry.spec.name));
             return Ok(vec![guide(offered)]);
         }
         if uri == app::URI {
             return Ok(vec![app::contents()]);
         }
-        let (Some(id), Some(entry)) = (uri.strip_prefix(POLL), self.catalogue().for_task(Task::Read)) else {
+        let (Some(id), Some(entry)) = (uri.strip_prefix(POLL), self.catalogue.for_task(Task::Read)) else {
             let text = format!("there is no such resource; there are {GUIDE}, {POLLS} and {}", app::URI);
             return Err(missing(uri, text));
         };

@@ -1,5 +1,6 @@
 //! The protocol's methods, over the operation table.
 
+use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
@@ -8,11 +9,12 @@ use rmcp::model::{
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig, Tool,
     UpdateTaskParams,
 };
-use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler};
 
-use super::handler::{Handler, Transport};
-use super::{fixtures, prompts, resources};
+use super::handler::{Answer, Context, Handler, Transport};
+use super::{app, fixtures, prompts, resources};
+
+/// The requested page of a list, which is not read: all lists are whole.
+type Paging = Option<PaginatedRequestParams>;
 
 /// Cache lifetime of lists and fixed resources, in milliseconds.
 const CACHE_MS: u64 = 300_000;
@@ -33,24 +35,20 @@ const WITH_PARAMETERS: &[(&str, &str)] = &[
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        self.config().clone()
+        self.config.clone()
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, _: Context) -> Answer<DiscoverResult> {
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
             .with_ttl_ms(CACHE_MS)
             .with_cache_scope(CacheScope::Public))
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let has_account = matches!(self.transport(), Transport::Http);
-        let mut tools = self.catalogue().list(self.source(&context)?.toolset, has_account);
-        tools.retain(|tool| self.app().ports.links.offers(&tool.name));
+    async fn list_tools(&self, _: Paging, context: Context) -> Answer<ListToolsResult> {
+        let has_account = matches!(self.transport, Transport::Http);
+        let mut tools = self.catalogue.list(self.source(&context)?.toolset, has_account);
+        tools.retain(|tool| self.app.ports.links.offers(&tool.name));
         tools.extend(fixtures::tools().cloned());
         // A header can select the toolset, so one client's list must not be cached for another.
         let mut result = ListToolsResult::with_all_items(tools)
@@ -61,14 +59,10 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        fixtures::tool(name).or_else(|| self.catalogue().find(name).map(|(_, tool)| tool)).cloned()
+        fixtures::tool(name).or_else(|| self.catalogue.find(name).map(|(_, tool)| tool)).cloned()
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Answer<CallToolResponse> {
         // Boxed, because rmcp moves the enclosing futures several times.
         let mut response = Box::pin(self.call(request, &context)).await?;
         match &mut response {
@@ -81,11 +75,7 @@ impl ServerHandler for Handler {
     }
 
     /// Unknown methods and invalid parameters.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
+    async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Answer<CustomResult> {
         let method: String = request.method.chars().take(64).collect();
         let known = WITH_PARAMETERS.iter().find(|(name, _)| *name == method);
         // Since 2026-07-28 there is no handshake.
@@ -98,11 +88,7 @@ impl ServerHandler for Handler {
         })
     }
 
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(&self, _: Paging, _: Context) -> Answer<ListPromptsResult> {
         let prompts = prompts::listed();
         let mut result = ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(CACHE_MS)
@@ -111,11 +97,7 @@ impl ServerHandler for Handler {
         Ok(result)
     }
 
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(&self, request: GetPromptRequestParams, _: Context) -> Answer<GetPromptResponse> {
         if let Some(response) = fixtures::prompt(&request) {
             return response;
         }
@@ -124,11 +106,7 @@ impl ServerHandler for Handler {
         Ok(result.into())
     }
 
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
+    async fn list_resources(&self, _: Paging, _: Context) -> Answer<ListResourcesResult> {
         let resources = resources::listed();
         let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(CACHE_MS)
@@ -137,11 +115,7 @@ impl ServerHandler for Handler {
         Ok(result)
     }
 
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+    async fn list_resource_templates(&self, _: Paging, _: Context) -> Answer<ListResourceTemplatesResult> {
         let mut result = ListResourceTemplatesResult::with_all_items(resources::templates())
             .with_ttl_ms(CACHE_MS)
             .with_cache_scope(CacheScope::Public);
@@ -152,11 +126,11 @@ impl ServerHandler for Handler {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+        context: Context,
+    ) -> Answer<ReadResourceResponse> {
         let contents = self.read(&request.uri, &context).await?;
-        // Polls change, and are not readable by everyone.
-        let (ttl_ms, scope) = if resources::is_fixed(&request.uri) {
+        // The guide and the result page are fixed; polls change, and are not readable by everyone.
+        let (ttl_ms, scope) = if matches!(&*request.uri, resources::GUIDE | app::URI) {
             (CACHE_MS, CacheScope::Public)
         } else {
             (0, CacheScope::Private)
@@ -166,39 +140,24 @@ impl ServerHandler for Handler {
         Ok(result.into())
     }
 
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
+    async fn complete(&self, request: CompleteRequestParams, context: Context) -> Answer<CompleteResult> {
         let mut result = CompleteResult::new(self.completions(&request, &context).await?);
         self.stamp(&mut result.meta);
         Ok(result)
     }
 
-    async fn get_task(
-        &self,
-        request: GetTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
+    async fn get_task(&self, request: GetTaskParams, context: Context) -> Answer<GetTaskResult> {
         let mut result = self.read_task(&request.task_id, &context).await?;
         self.stamp(&mut result.meta);
         Ok(result)
     }
 
-    async fn update_task(
-        &self,
-        request: UpdateTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.update_task_of(&request.task_id, &context).await
+    async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Answer<()> {
+        // Ignored, because polls never wait for input.
+        self.read_task(&request.task_id, &context).await.map(drop)
     }
 
-    async fn cancel_task(
-        &self,
-        request: CancelTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn cancel_task(&self, request: CancelTaskParams, context: Context) -> Answer<()> {
         self.stop_task(&request.task_id, &context).await
     }
 }

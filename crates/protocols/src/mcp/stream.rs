@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::Service;
-use super::call::RequestScope;
+use super::call::CallSource;
 use super::ongoing::{CallEvent, Handover};
 
 /// Maximum response size, in bytes: far above any poll's.
@@ -49,20 +49,24 @@ impl RepeatedRequest {
         parts: &Parts,
         body: &[u8],
         message: &Map<String, Value>,
-        scope: RequestScope,
+        source: CallSource,
     ) -> Self {
         let mut copy = Request::new(()).into_parts().0;
         copy.method = parts.method.clone();
         copy.uri = parts.uri.to_string().parse().unwrap_or_default();
+        // rmcp reads the headers of the transport and of the protocol.
+        let is_read = |name: &HeaderName| {
+            matches!(*name, HOST | ORIGIN | ACCEPT | CONTENT_TYPE) || name.as_str().starts_with("mcp-")
+        };
         let read: Vec<_> = parts.headers.iter().filter(|(name, _)| is_read(name)).collect();
         copy.headers = HeaderMap::with_capacity(read.len());
         for (name, value) in read {
-            if let Some(value) = copied(value) {
+            if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
                 copy.headers.append(name.clone(), value);
             }
         }
-        let handover = scope.handover.clone().unwrap_or_default();
-        copy.extensions.insert(scope);
+        let handover = source.handover.clone().unwrap_or_default();
+        copy.extensions.insert(source);
         Self {
             service: service.clone(),
             parts: copy,
@@ -130,15 +134,6 @@ pub(super) async fn as_stream(response: Response<Body>) -> Response<Body> {
     head.headers.remove(CONTENT_LENGTH);
     head.headers.extend(stream.headers);
     Response::from_parts(head, body)
-}
-
-/// True if rmcp reads this header: headers of the transport and of the protocol.
-fn is_read(name: &HeaderName) -> bool {
-    matches!(*name, HOST | ORIGIN | ACCEPT | CONTENT_TYPE) || name.as_str().starts_with("mcp-")
-}
-
-fn copied(value: &HeaderValue) -> Option<HeaderValue> {
-    HeaderValue::from_bytes(value.as_bytes()).ok()
 }
 
 fn event(note: &ProgressNotificationParam) -> Event {

@@ -6,13 +6,11 @@
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
 use ep_kernel::tool::Task as Role;
-use rmcp::RoleServer;
 use rmcp::model::{DetailedTask, ErrorCode, ErrorData, GetTaskResult, Task, TaskPayload, TaskStatus};
-use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
 use super::call_result::result;
-use super::handler::Handler;
+use super::handler::{Answer, Context, Handler};
 
 /// Returns the state of a task.
 pub(super) fn task_of(output: &CallOutput) -> Task {
@@ -34,18 +32,14 @@ pub(super) fn task_of(output: &CallOutput) -> Task {
 
 impl Handler {
     /// `tasks/get`.
-    pub(super) async fn read_task(
-        &self,
-        id: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
+    pub(super) async fn read_task(&self, id: &str, context: &Context) -> Answer<GetTaskResult> {
         let output = self.on_task(Role::Follow, id, context).await?.map_err(|fault| refused(&fault))?;
         let task = task_of(&output);
         let payload = match task.status {
             TaskStatus::Working => TaskPayload::Working,
             TaskStatus::Cancelled => TaskPayload::Cancelled,
             _ => {
-                let entry = self.catalogue().for_task(Role::Follow).ok_or_else(no_tasks)?;
+                let entry = self.catalogue.for_task(Role::Follow).ok_or_else(no_tasks)?;
                 let result = serde_json::to_value(result(entry, output, false));
                 let result = result.map_err(|error| refused(&Fault::internal(error)))?;
                 TaskPayload::Completed { result: result.as_object().cloned().unwrap_or_default() }
@@ -55,34 +49,16 @@ impl Handler {
     }
 
     /// `tasks/cancel`: acknowledged even if the task has already ended.
-    pub(super) async fn stop_task(
-        &self,
-        id: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    pub(super) async fn stop_task(&self, id: &str, context: &Context) -> Answer<()> {
         match self.on_task(Role::Cancel, id, context).await? {
             Err(fault) if fault.kind() != Kind::Conflict => Err(refused(&fault)),
             Ok(_) | Err(_) => Ok(()),
         }
     }
 
-    /// `tasks/update`: ignored, because polls never wait for input.
-    pub(super) async fn update_task_of(
-        &self,
-        id: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.read_task(id, context).await.map(drop)
-    }
-
-    async fn on_task(
-        &self,
-        role: Role,
-        id: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Result<CallOutput, Fault>, ErrorData> {
+    async fn on_task(&self, role: Role, id: &str, context: &Context) -> Answer<Result<CallOutput, Fault>> {
         let source = self.source(context)?;
-        let Some(entry) = self.catalogue().for_task(role) else {
+        let Some(entry) = self.catalogue.for_task(role) else {
             return Err(no_tasks());
         };
         Ok(self.ask(entry, json!({ "poll_id": id }), source.request).await)

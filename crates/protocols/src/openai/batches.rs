@@ -16,7 +16,7 @@ use ep_store::{BatchId, BatchRecord, BatchStatus, BatchTerms, FileId, ListPositi
 use ep_tools::batches::{has_models, labels};
 use serde_json::{Map, Value, json};
 
-use super::decide::Terms;
+use super::decide::read_terms;
 use super::lists::{account, page, path_id, query, seconds};
 use super::request::{object, present};
 use super::responses::usage_object;
@@ -98,7 +98,7 @@ async fn repeated(
     file: FileId,
 ) -> Result<Option<BatchRecord>, Fault> {
     let since = state.app.ports.clock.now().before(REPEATED_WITHIN);
-    let newest = state.app.ports.batches.batches_of(request.user, None, USUAL_PAGE).await?;
+    let newest = state.app.ports.store.batches_of(request.user, None, USUAL_PAGE).await?;
     let is_same = |batch: &BatchRecord| {
         let is_same = batch.file == file && batch.terms == request.terms;
         is_same && batch.created_at > since && batch.status != BatchStatus::Failed
@@ -108,7 +108,7 @@ async fn repeated(
 
 /// Reads the headers that set the terms of all rows, and the most to spend for them.
 fn terms(headers: &HeaderMap) -> Result<(Map<String, Value>, Option<MicroUsd>), Fault> {
-    let mut members = Terms::read(headers)?.into_members();
+    let mut members = read_terms(headers)?;
     if let Some(threshold) = members.get("confidence_threshold") {
         let checked = serde_json::from_value::<Threshold>(threshold.clone());
         checked.map_err(|rule| Fault::invalid("poll-confidence-threshold", rule.to_string()))?;
@@ -136,7 +136,7 @@ pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Res
             Some(ListPosition { at: batches.batch(user, id).await?.created_at, id })
         }
     };
-    let found = batches.batches_of(user, after, limit + 1).await?;
+    let found = exchange.state.app.ports.store.batches_of(user, after, limit + 1).await?;
     Ok(json_response(200, &page(found.iter().map(shown).collect(), limit)))
 }
 

@@ -134,7 +134,7 @@ pub(super) async fn serve<D: Dialect>(
     let unread = UnreadRequest {
         app: Arc::clone(&state.app),
         site: Arc::clone(&state.site),
-        terms: if anonymous { Ok(None) } else { Terms::read(&parts.headers).map(Some) },
+        terms: if anonymous { Ok(None) } else { read_terms(&parts.headers).map(Some) },
         path: parts.uri.path().to_owned(),
         headers: TERMS
             .map(|(header, _)| header)
@@ -208,36 +208,24 @@ impl UnreadRequest {
     }
 }
 
-/// Terms of the polls of an account.
-pub(super) struct Terms(Map<String, Value>);
+/// Terms of the polls of an account: arguments of the operation.
+pub(super) type Terms = Map<String, Value>;
 
-impl Terms {
-    /// Reads the headers. Polls are private, unless the caller publishes them.
-    pub fn read(headers: &HeaderMap) -> Result<Self, Fault> {
-        let mut members = Map::new();
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-        let publishes = text(PRIVATE).is_some_and(|value| value.eq_ignore_ascii_case("false"));
-        members.insert("private".to_owned(), (!publishes).into());
-        for (header, field) in TERMS {
-            if let Some(value) = text(header) {
-                let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
-                let number =
-                    number.ok_or_else(|| Refusal::new(Code::UnsupportedValue, header, "must be a number"))?;
-                members.insert(field.to_owned(), number.into());
-            }
+/// Reads the headers with terms. Polls are private, unless the caller publishes them.
+pub(super) fn read_terms(headers: &HeaderMap) -> Result<Terms, Fault> {
+    let mut terms = Terms::new();
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let publishes = text(PRIVATE).is_some_and(|value| value.eq_ignore_ascii_case("false"));
+    terms.insert("private".to_owned(), (!publishes).into());
+    for (header, field) in TERMS {
+        if let Some(value) = text(header) {
+            let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+            let number =
+                number.ok_or_else(|| Refusal::new(Code::UnsupportedValue, header, "must be a number"))?;
+            terms.insert(field.to_owned(), number.into());
         }
-        Ok(Self(members))
     }
-
-    /// Uses the terms of a batch.
-    pub const fn of_batch(defaults: Map<String, Value>) -> Self {
-        Self(defaults)
-    }
-
-    /// Returns the terms as arguments of the operation.
-    pub fn into_members(self) -> Map<String, Value> {
-        self.0
-    }
+    Ok(terms)
 }
 
 /// Builds the input of the operation. Callers without an account have no terms.
@@ -261,7 +249,7 @@ pub(super) fn input<D: Dialect>(
     };
     voters.write(&mut members);
     members.extend(D::PACE.map(|pace| ("pace".to_owned(), pace.into())));
-    members.extend(terms.into_members());
+    members.extend(terms);
     Ok(Value::Object(members))
 }
 

@@ -59,30 +59,39 @@ fn model() -> Value {
     json!({ "type": "string", "description": "`poll`, the name of a preset, or a panel of your account: `name`, or `name@3` for a version." })
 }
 
-fn chat() -> Value {
+/// Describes a body.
+fn body(title: &str, description: &str, required: &[&str], properties: &Value) -> Value {
     json!({
-        "title": "ChatCompletionRequest",
+        "title": title,
         "type": "object",
-        "description": "A chat completion whose answer is a function call or follows a JSON Schema.",
-        "required": ["messages"],
-        "properties": {
+        "description": description,
+        "required": required,
+        "properties": properties,
+    })
+}
+
+fn chat() -> Value {
+    body(
+        "ChatCompletionRequest",
+        "A chat completion whose answer is a function call or follows a JSON Schema.",
+        &["messages"],
+        &json!({
             "model": model(),
             "messages": { "type": "array", "items": { "type": "object" } },
             "response_format": { "type": ["object", "null"] },
             "tools": { "type": ["array", "null"], "items": { "type": "object" } },
             "tool_choice": {},
             "stream": { "type": ["boolean", "null"] },
-        },
-    })
+        }),
+    )
 }
 
 fn response() -> Value {
-    json!({
-        "title": "ResponseRequest",
-        "type": "object",
-        "description": "A response whose answer is a function call or follows a JSON Schema.",
-        "required": ["input"],
-        "properties": {
+    body(
+        "ResponseRequest",
+        "A response whose answer is a function call or follows a JSON Schema.",
+        &["input"],
+        &json!({
             "model": model(),
             "instructions": { "type": ["string", "null"] },
             "input": text_or_list("A text, or messages."),
@@ -90,79 +99,74 @@ fn response() -> Value {
             "tools": { "type": ["array", "null"], "items": { "type": "object" } },
             "tool_choice": {},
             "stream": { "type": ["boolean", "null"] },
-        },
-    })
+        }),
+    )
 }
 
 fn decisions() -> Value {
-    json!({
-        "title": "DecisionRequest",
-        "type": "object",
-        "description": "Questions about an input: choice, predicate or score.",
-        "required": ["input", "questions"],
-        "properties": {
+    body(
+        "DecisionRequest",
+        "Questions about an input: choice, predicate or score.",
+        &["input", "questions"],
+        &json!({
             "model": model(),
             "input": text_or_list("A text, or messages."),
             "questions": { "type": "array", "minItems": 1, "maxItems": 8, "items": question("choice, predicate or score") },
-        },
-    })
+        }),
+    )
 }
 
 fn system_one() -> Value {
-    json!({
-        "title": "SystemOneRequest",
-        "type": "object",
-        "description": "Questions about a state: noul (yes or no), choice or score.",
-        "required": ["questions"],
-        "properties": {
+    body(
+        "SystemOneRequest",
+        "Questions about a state: noul (yes or no), choice or score.",
+        &["questions"],
+        &json!({
             "model": model(),
             "state": { "description": "Any JSON." },
             "questions": question_map(),
-        },
-    })
+        }),
+    )
 }
 
 fn gemini() -> Value {
-    json!({
-        "title": "GeminiDecisionRequest",
-        "type": "object",
-        "description": "Questions about an input: noul (yes or no), choice or score.",
-        "required": ["input", "questions"],
-        "properties": {
+    body(
+        "GeminiDecisionRequest",
+        "Questions about an input: noul (yes or no), choice or score.",
+        &["input", "questions"],
+        &json!({
             "model": model(),
             "input": text_or_list("A text, or content blocks with texts."),
             "questions": question_map(),
-        },
-    })
+        }),
+    )
 }
 
 fn upload() -> Value {
-    json!({
-        "title": "FileUpload",
-        "type": "object",
-        "description": "A form with a file of requests, one on each line.",
-        "required": ["purpose", "file"],
-        "properties": {
+    body(
+        "FileUpload",
+        "A form with a file of requests, one on each line.",
+        &["purpose", "file"],
+        &json!({
             "purpose": { "type": "string", "enum": ["batch"] },
             "file": { "type": "string", "format": "binary" },
-        },
-    })
+        }),
+    )
 }
 
 fn batch() -> Value {
-    json!({
-        "title": "BatchRequest",
-        "type": "object",
-        "description": "A batch of the requests in a file.",
-        "required": ["input_file_id", "endpoint"],
-        "properties": {
+    body(
+        "BatchRequest",
+        "A batch of the requests in a file.",
+        &["input_file_id", "endpoint"],
+        &json!({
             "input_file_id": { "type": "string" },
             "endpoint": { "type": "string", "description": "The url of the requests." },
             "completion_window": { "type": "string", "enum": ["24h"] },
             "metadata": { "type": ["object", "null"] },
             "output_expires_after": { "type": ["object", "null"] },
-        },
-    })
+        }),
+    )
 }
 
 /// The titles name the variants in generated clients, some of which do not compile without them.

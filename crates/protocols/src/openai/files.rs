@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
-use ep_kernel::batches::{Batches, no_such_file};
+use ep_kernel::batches::no_such_file;
+use ep_kernel::ctx::ToolPorts;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_site::http::{Exchange, json as json_response};
-use ep_store::{BatchRecord, FileId, FileRecord, ListPosition, RowKind, UserId};
+use ep_store::{BatchRecord, FileId, FileRecord, ListPosition, RowKind, Store, UserId};
 use futures::stream;
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ const MAX_PAGE: u32 = 1000;
 /// Lists files: the stored ones, newest first, then the results of ended batches.
 pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let user = account(&admission)?;
-    let batches = &exchange.state.app.ports.batches;
+    let ToolPorts { batches, store, .. } = &*exchange.state.app.ports;
     let query = query(exchange.request.uri().query());
     let limit = query.limit(MAX_PAGE, MAX_PAGE)?;
     let purpose = query.get("purpose");
@@ -36,7 +37,7 @@ pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Res
             Some(id) => Some(ListPosition { at: batches.file(user, id).await?.created_at, id }),
             None => None,
         };
-        let files = batches.files_of(user, position, limit + 1).await?;
+        let files = store.files_of(user, position, limit + 1).await?;
         found.extend(files.iter().map(stored));
     }
     if matches!(purpose, None | Some("batch_output")) && found.len() <= limit as usize {
@@ -45,7 +46,7 @@ pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Res
             let batch = batches.batch(user, batch).await.map_err(|_| no_file(&id.to_string()))?;
             // The other file of the same batch can follow.
             found.extend(
-                results(batches, &batch)
+                results(store, &batch)
                     .await?
                     .into_iter()
                     .skip_while(|(file, _)| *file != id)
@@ -56,11 +57,11 @@ pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Res
             skip = Some(batch.id);
         }
         while found.len() <= limit as usize {
-            let some = batches.with_results(user, position, BATCHES_TOGETHER).await?;
+            let some = store.batches_with_results(user, position, BATCHES_TOGETHER).await?;
             let Some(last) = some.last() else { break };
             position = Some(ListPosition { at: last.created_at, id: last.id });
             for batch in some.iter().filter(|batch| Some(batch.id) != skip) {
-                found.extend(results(batches, batch).await?.into_iter().map(|(_, file)| file));
+                found.extend(results(store, batch).await?.into_iter().map(|(_, file)| file));
             }
         }
     }
@@ -70,8 +71,7 @@ pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Res
 /// Returns one file.
 pub(super) async fn read(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let user = account(&admission)?;
-    let batches = &exchange.state.app.ports.batches;
-    let file = match find(batches, user, &path_id(&exchange)?).await? {
+    let file = match find(&exchange.state.app.ports, user, &path_id(&exchange)?).await? {
         Found::Stored(file) => stored(&file),
         Found::Results(batch, kind, bytes) => result_file(&batch, kind, bytes),
     };
@@ -81,11 +81,11 @@ pub(super) async fn read(exchange: Exchange, admission: Admission) -> Result<Res
 /// Deletes a file. The results of a batch are deleted before their time.
 pub(super) async fn delete(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let user = account(&admission)?;
-    let batches = &exchange.state.app.ports.batches;
+    let ports = &exchange.state.app.ports;
     let id = path_id(&exchange)?;
-    match find(batches, user, &id).await? {
-        Found::Stored(file) => batches.delete_file(user, file.id).await?,
-        Found::Results(batch, kind, _) => batches.erase_results(&batch, kind).await?,
+    match find(ports, user, &id).await? {
+        Found::Stored(file) => ports.batches.delete_file(user, file.id).await?,
+        Found::Results(batch, kind, _) => ports.store.erase_results(batch.id, kind).await?,
     }
     Ok(json_response(200, &json!({ "id": id, "object": "file", "deleted": true })))
 }
@@ -95,7 +95,7 @@ pub(super) async fn content(exchange: Exchange, admission: Admission) -> Result<
     let user = account(&admission)?;
     let batches = Arc::clone(&exchange.state.app.ports.batches);
     let id = path_id(&exchange)?;
-    let source = find(&batches, user, &id).await?;
+    let source = find(&exchange.state.app.ports, user, &id).await?;
     let pages = stream::try_unfold((batches, source, 0), |(batches, source, after)| async move {
         let lines = match &source {
             Found::Stored(file) => batches.lines(file.id, after).await?,
@@ -127,15 +127,15 @@ enum Found {
 }
 
 /// Finds a file. Results that were deleted are not found.
-async fn find(batches: &Batches, user: UserId, text: &str) -> Result<Found, Fault> {
+async fn find(ports: &ToolPorts, user: UserId, text: &str) -> Result<Found, Fault> {
     let id: FileId = text.parse().map_err(|_| no_file(text))?;
     let (batch, kind) = match id {
-        FileId::Stored(_) => return Ok(Found::Stored(batches.file(user, id).await?)),
+        FileId::Stored(_) => return Ok(Found::Stored(ports.batches.file(user, id).await?)),
         FileId::Output(batch) => (batch, RowKind::Completed),
         FileId::Errors(batch) => (batch, RowKind::Failed),
     };
-    let batch = batches.batch(user, batch).await.map_err(|_| no_file(text))?;
-    let bytes = if batch.ended_at.is_some() { batches.results_size(&batch, kind).await? } else { 0 };
+    let batch = ports.batches.batch(user, batch).await.map_err(|_| no_file(text))?;
+    let bytes = if batch.ended_at.is_some() { ports.store.results_size(batch.id, kind).await? } else { 0 };
     if bytes == 0 {
         return Err(no_file(text));
     }
@@ -146,12 +146,12 @@ async fn find(batches: &Batches, user: UserId, text: &str) -> Result<Found, Faul
 const BATCHES_TOGETHER: u32 = 50;
 
 /// Returns the files of the results of an ended batch.
-async fn results(batches: &Batches, batch: &BatchRecord) -> Result<Vec<(FileId, Value)>, Fault> {
+async fn results(store: &Store, batch: &BatchRecord) -> Result<Vec<(FileId, Value)>, Fault> {
     let kinds = [(batch.output_file(), RowKind::Completed), (batch.error_file(), RowKind::Failed)];
     let mut files = Vec::new();
     for (id, kind) in kinds {
         let Some(id) = id else { continue };
-        let bytes = batches.results_size(batch, kind).await?;
+        let bytes = store.results_size(batch.id, kind).await?;
         // Zero if they were deleted.
         if bytes > 0 {
             files.push((id, result_file(batch, kind, bytes)));

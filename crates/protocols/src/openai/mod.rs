@@ -28,19 +28,27 @@ mod upload;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::Response;
 use ep_kernel::fault::{Fault, Problem};
-use ep_kernel::method::Method;
+use ep_kernel::guard::Admission;
+use ep_kernel::method::Method::{self, Delete, Get, Post};
 use ep_kernel::tool::{Access, Effect, Rate};
 use futures::FutureExt;
 use serde_json::Value;
 
 use decide::Dialect;
-use ep_site::http::{Handler, HandlerFuture};
+use decisions::gemini::GeminiRequest;
+use decisions::open_ai::DecisionRequest;
+use decisions::system_one::SystemOneRequest;
+use ep_site::http::{Exchange, Handler};
 use ep_site::protocol::{ErrorFormat, ErrorRenderer, Introduction};
 use ep_site::route::Target;
 use ep_site::{ProtectedResource, Protocol, ProtocolRoute, QueryParameter, Route};
 pub use models::model_names;
 use refusal::{error, error_with_detail, google_error};
+use request::ChatRequest;
+use responses::ResponseRequest;
 use retries::Retries;
 
 /// Paths below these belong to the protocol.
@@ -102,147 +110,91 @@ pub fn routes() -> impl Iterator<Item = Route> {
     endpoints().into_iter().map(|(route, _)| route)
 }
 
+/// Summaries.
+const FIELDS: &str = "Decides the fields of an answer by votes (OpenAI).";
+const ANSWERS: &str = "Answers choices, predicates and scores by votes (OpenAI).";
+const SYSTEM_ONE: &str = "Answers choices, predicates and scores by votes (System One).";
+const GEMINI: &str = "Answers choices, predicates and scores by votes (Gemini).";
+const UPLOAD: &str = "Stores a file of requests, one on each line (OpenAI).";
+const NEW_BATCH: &str = "Asks the requests of a file in the background (OpenAI).";
+
 /// Returns the routes with their handlers.
 pub fn endpoints() -> Vec<(Route, Handler)> {
-    let retries = Arc::new(Retries::new());
-    let list = || Handler::new(|exchange, admission| models::list(exchange, admission).boxed());
-    let read = Handler::new(|exchange, admission| models::read(exchange, admission).boxed());
+    let retries = &Arc::new(Retries::new());
+    let get = |name, path, summary| route(Get, name, path, summary, error);
+    let read = |name, path, summary| stored(Effect::Read, Get, name, path, summary);
+    let post = |effect, name, path, summary| stored(effect, Post, name, path, summary);
     vec![
-        (get("openai", "/v1", "Lists the panels as models, at the base URL (OpenAI)."), list()),
-        (get("openai_models", "/v1/models", "Lists the panels as models (OpenAI)."), list()),
-        (get("openai_model", "/v1/models/{model}", "Reads a panel as a model (OpenAI)."), read),
         (
-            post(
-                "openai_chat",
-                "/v1/chat/completions",
-                "Decides the fields of an answer by votes (OpenAI).",
-                error,
-            ),
-            deciding::<request::ChatRequest>(&retries),
+            get("openai", "/v1", "Lists the panels as models, at the base URL (OpenAI)."),
+            handler(models::list),
+        ),
+        (get("openai_models", "/v1/models", "Lists the panels as models (OpenAI)."), handler(models::list)),
+        (
+            get("openai_model", "/v1/models/{model}", "Reads a panel as a model (OpenAI)."),
+            handler(models::read),
+        ),
+        deciding::<ChatRequest>(retries, "openai_chat", "/v1/chat/completions", FIELDS, error),
+        deciding::<ResponseRequest>(retries, "openai_responses", "/v1/responses", FIELDS, error),
+        deciding::<DecisionRequest>(retries, "openai_decisions", "/v1/decisions", ANSWERS, error),
+        deciding::<SystemOneRequest>(retries, "system_one", "/v1/systemone", SYSTEM_ONE, error_with_detail),
+        deciding::<GeminiRequest>(retries, "gemini_decisions", "/v1beta/decisions", GEMINI, google_error),
+        (
+            post(Effect::Consult, "openai_upload", "/v1/files", UPLOAD).max_body(upload::MAX_UPLOAD),
+            handler(upload::upload),
         ),
         (
-            post(
-                "openai_responses",
-                "/v1/responses",
-                "Decides the fields of an answer by votes (OpenAI).",
-                error,
-            ),
-            deciding::<responses::ResponseRequest>(&retries),
+            read("openai_files", "/v1/files", "Lists your files (OpenAI).").query(&LIST_QUERY),
+            handler(files::list),
         ),
         (
-            post(
-                "openai_decisions",
-                "/v1/decisions",
-                "Answers choices, predicates and scores by votes (OpenAI).",
-                error,
-            ),
-            deciding::<decisions::open_ai::DecisionRequest>(&retries),
-        ),
-        (
-            post(
-                "system_one",
-                "/v1/systemone",
-                "Answers choices, predicates and scores by votes (System One).",
-                error_with_detail,
-            ),
-            deciding::<decisions::system_one::SystemOneRequest>(&retries),
-        ),
-        (
-            post(
-                "gemini_decisions",
-                "/v1beta/decisions",
-                "Answers choices, predicates and scores by votes (Gemini).",
-                google_error,
-            ),
-            deciding::<decisions::gemini::GeminiRequest>(&retries),
-        ),
-        (
-            stored(
-                Effect::Consult,
-                post(
-                    "openai_upload",
-                    "/v1/files",
-                    "Stores a file of requests, one on each line (OpenAI).",
-                    error,
-                ),
-            )
-            .max_body(upload::MAX_UPLOAD),
-            Handler::new(|exchange, admission| upload::upload(exchange, admission).boxed()),
-        ),
-        (
-            stored(Effect::Read, get("openai_files", "/v1/files", "Lists your files (OpenAI)."))
-                .query(&LIST_QUERY),
-            Handler::new(|exchange, admission| files::list(exchange, admission).boxed()),
-        ),
-        (
-            stored(
-                Effect::Read,
-                get("openai_file", "/v1/files/{file_id}", "Reads the description of a file (OpenAI)."),
-            ),
-            Handler::new(|exchange, admission| files::read(exchange, admission).boxed()),
+            read("openai_file", "/v1/files/{file_id}", "Reads the description of a file (OpenAI)."),
+            handler(files::read),
         ),
         (
             stored(
                 Effect::Destroy,
-                route(
-                    Method::Delete,
-                    "openai_delete_file",
-                    "/v1/files/{file_id}",
-                    "Deletes a file (OpenAI).",
-                    error,
-                ),
+                Delete,
+                "openai_delete_file",
+                "/v1/files/{file_id}",
+                "Deletes a file (OpenAI).",
             ),
-            Handler::new(|exchange, admission| files::delete(exchange, admission).boxed()),
+            handler(files::delete),
         ),
         (
-            stored(
-                Effect::Read,
-                get("openai_content", "/v1/files/{file_id}/content", "Sends the lines of a file (OpenAI)."),
-            ),
-            Handler::new(|exchange, admission| files::content(exchange, admission).boxed()),
+            read("openai_content", "/v1/files/{file_id}/content", "Sends the lines of a file (OpenAI)."),
+            handler(files::content),
+        ),
+        (post(Effect::Consult, "openai_new_batch", "/v1/batches", NEW_BATCH), handler(batches::create)),
+        (
+            read("openai_batches", "/v1/batches", "Lists your batches (OpenAI).").query(&LIST_QUERY),
+            handler(batches::list),
         ),
         (
-            stored(
-                Effect::Consult,
-                post(
-                    "openai_new_batch",
-                    "/v1/batches",
-                    "Asks the requests of a file in the background (OpenAI).",
-                    error,
-                ),
-            ),
-            Handler::new(|exchange, admission| batches::create(exchange, admission).boxed()),
+            read("openai_batch", "/v1/batches/{batch_id}", "Reads the state of a batch (OpenAI)."),
+            handler(batches::read),
         ),
         (
-            stored(Effect::Read, get("openai_batches", "/v1/batches", "Lists your batches (OpenAI)."))
-                .query(&LIST_QUERY),
-            Handler::new(|exchange, admission| batches::list(exchange, admission).boxed()),
-        ),
-        (
-            stored(
-                Effect::Read,
-                get("openai_batch", "/v1/batches/{batch_id}", "Reads the state of a batch (OpenAI)."),
-            ),
-            Handler::new(|exchange, admission| batches::read(exchange, admission).boxed()),
-        ),
-        (
-            stored(
+            post(
                 Effect::Stop,
-                post(
-                    "openai_stop_batch",
-                    "/v1/batches/{batch_id}/cancel",
-                    "Ends a batch early (OpenAI).",
-                    error,
-                ),
+                "openai_stop_batch",
+                "/v1/batches/{batch_id}/cancel",
+                "Ends a batch early (OpenAI).",
             ),
-            Handler::new(|exchange, admission| batches::cancel(exchange, admission).boxed()),
+            handler(batches::cancel),
         ),
     ]
 }
 
-/// Narrows a route to accounts: files and batches belong to one. An end is repeated without a mark.
-fn stored(effect: Effect, route: Route) -> Route {
-    let route = route.access(Access::KEY).effect(effect);
+/// Returns a route of accounts: files and batches belong to one. An end is repeated without a mark.
+fn stored(
+    effect: Effect,
+    method: Method,
+    name: &'static str,
+    path: &'static str,
+    summary: &'static str,
+) -> Route {
+    let route = route(method, name, path, summary, error).access(Access::KEY).effect(effect);
     match route.target {
         Target::Protocol(endpoint) if matches!(effect, Effect::Stop) => {
             let target = Target::Protocol(ProtocolRoute { marks_replays: false, ..endpoint });
@@ -250,19 +202,6 @@ fn stored(effect: Effect, route: Route) -> Route {
         }
         _ => route,
     }
-}
-
-fn get(name: &'static str, path: &'static str, summary: &'static str) -> Route {
-    route(Method::Get, name, path, summary, error)
-}
-
-fn post(
-    name: &'static str,
-    path: &'static str,
-    summary: &'static str,
-    errors: fn(&Fault, &Problem) -> Value,
-) -> Route {
-    route(Method::Post, name, path, summary, errors)
 }
 
 fn route(
@@ -275,8 +214,8 @@ fn route(
     let endpoint = ProtocolRoute {
         protocol: &OPENAI,
         errors: ErrorFormat::Own(ErrorRenderer(errors)),
-        opens_polls: method == Method::Post,
-        marks_replays: method == Method::Post,
+        opens_polls: method == Post,
+        marks_replays: method == Post,
         shares_name: false,
         describe: description::describe,
     };
@@ -287,10 +226,22 @@ fn route(
         .max_body(MAX_BODY)
 }
 
-/// Returns the handler of an endpoint that opens polls.
-fn deciding<D: Dialect>(retries: &Arc<Retries>) -> Handler {
+/// Returns an endpoint that opens polls.
+fn deciding<D: Dialect>(
+    retries: &Arc<Retries>,
+    name: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    errors: fn(&Fault, &Problem) -> Value,
+) -> (Route, Handler) {
     let retries = Arc::clone(retries);
-    Handler::new(move |exchange, admission| -> HandlerFuture {
-        decide::serve::<D>(exchange, admission, Arc::clone(&retries)).boxed()
-    })
+    let serve = move |exchange, admission| decide::serve::<D>(exchange, admission, Arc::clone(&retries));
+    (route(Post, name, path, summary, errors), handler(serve))
+}
+
+fn handler<F>(serve: impl Fn(Exchange, Admission) -> F + Send + Sync + 'static) -> Handler
+where
+    F: Future<Output = Result<Response<Body>, Fault>> + Send + 'static,
+{
+    Handler::new(move |exchange, admission| serve(exchange, admission).boxed())
 }

@@ -116,10 +116,11 @@ pub(super) async fn read(exchange: Exchange, admission: Admission) -> Result<Res
     let model = params.iter().next().map_or("", |(_, model)| model);
     let state = &exchange.state;
     let voters = Voters::of(&state.app, &state.site, admission.caller.user().is_some(), model)?;
+    let is_preset = |name: &str| state.app.ports.models.presets().iter().any(|preset| preset == name);
     let entry = match (&voters, admission.caller.user()) {
         (Voters::Panel(wanted), Some(user)) => match own_panel(state, user, wanted).await? {
             Some(panel) => own_entry(model, &panel),
-            None if wanted.version().is_none() && is_preset(state, wanted.name()) => entry(state, model),
+            None if wanted.version().is_none() && is_preset(wanted.name()) => entry(state, model),
             None => return Err(unknown(&state.app, model)),
         },
         _ => entry(state, model),
@@ -130,10 +131,6 @@ pub(super) async fn read(exchange: Exchange, admission: Admission) -> Result<Res
 async fn own_panel(state: &AppState, user: UserId, wanted: &PanelRef) -> Result<Option<StoredPanel>, Fault> {
     let Ok(name) = wanted.name().parse::<PanelName>() else { return Ok(None) };
     Ok(state.app.ports.store.panel(user, &name, wanted.version()).await?)
-}
-
-fn is_preset(state: &AppState, name: &str) -> bool {
-    state.app.ports.models.presets().iter().any(|preset| preset == name)
 }
 
 /// Keeps caches from storing a response, because it depends on the key.

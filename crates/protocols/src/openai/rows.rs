@@ -17,7 +17,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::decide::{Decided, Dialect, Terms, input, located, operation};
+use super::decide::{Decided, Dialect, input, located, operation};
 use super::decisions::open_ai::DecisionRequest;
 use super::refusal::error;
 use super::request::ChatRequest;
@@ -106,7 +106,7 @@ impl RowCall<'_> {
         let (body, site) = (Value::Object(self.row.body.clone()), Arc::clone(self.site));
         let read = move |body: Value| D::read(&body, &site.settings.model_aliases);
         let request = reading::read_value(body, read).await??;
-        let terms = Terms::of_batch(self.batch.terms.defaults.clone());
+        let terms = self.batch.terms.defaults.clone();
         let input = input(self.app, self.site, &request, Some(terms))?;
         Ok((request, input))
     }

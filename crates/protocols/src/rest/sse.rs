@@ -43,7 +43,9 @@ pub(super) async fn stream(
     steps.run(&state.app.tasks, admitted.run(input), only_reads);
     let first = match queue.recv().await {
         // Errors and dry runs get a plain response, not a stream; a finished poll gets its last event.
-        Some(CallStep::End(done)) if !done.result.as_ref().is_ok_and(is_poll) => {
+        Some(CallStep::End(done))
+            if !done.result.as_ref().is_ok_and(|output| output.presentation.task_id.is_some()) =>
+        {
             return respond(state, request, &binding.rest, *done);
         }
         Some(step) => step,
@@ -75,10 +77,6 @@ async fn started(state: &AppState, output: &CallOutput) -> Option<Event> {
     let result_url = output.value["result_url"].as_str().map(ToOwned::to_owned);
     let event = state.app.ports.polls.started(&poll, result_url).await.ok()??;
     Some(write(StartedEvent::NAME, Some(0), &event))
-}
-
-fn is_poll(output: &CallOutput) -> bool {
-    output.presentation.task_id.is_some()
 }
 
 fn event(links: &Links, request_id: RequestId, step: CallStep<Guarded<CallOutput>>) -> Event {

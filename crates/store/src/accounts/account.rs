@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::ids::UserId;
 use crate::row::from_row;
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
 /// The accounts with keys that an account may see and revoke: its own, and those of its pre-funded keys.
@@ -43,7 +43,7 @@ pub(crate) async fn create(
     email: &Email,
     funder: Option<UserId>,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     db.execute(ADD_USER, values![id, email.as_str(), at]).await?;
     db.execute(ADD_ACCOUNT, values![id, funder]).await.map(drop)
 }
@@ -58,25 +58,25 @@ pub(crate) struct LockedAccount {
 from_row!(LockedAccount { available, frozen, deleted });
 
 /// Locks an account until the transaction ends.
-pub(crate) async fn lock(db: &mut Connection<'_>, user: UserId) -> Result<LockedAccount, StoreError> {
+pub(crate) async fn lock(db: &mut Connection<'_>, user: UserId) -> Result<LockedAccount> {
     let account = db.fetch_optional(AVAILABLE, values![user]).await?;
     account.ok_or(StoreError::NotFound("account"))
 }
 
 /// Locks an account until the transaction ends. [`StoreError::NotFound`] if it was deleted: a request that was admitted
 /// before the deletion must not begin anything new.
-pub(crate) async fn lock_live(db: &mut Connection<'_>, user: UserId) -> Result<LockedAccount, StoreError> {
+pub(crate) async fn lock_live(db: &mut Connection<'_>, user: UserId) -> Result<LockedAccount> {
     let account = lock(db, user).await?;
     if account.deleted { Err(StoreError::NotFound("account")) } else { Ok(account) }
 }
 
 /// Freezes or unfreezes an account and those of its pre-funded keys. Locks the account before the others.
-pub(crate) async fn freeze(db: &mut Connection<'_>, user: UserId, frozen: bool) -> Result<(), StoreError> {
+pub(crate) async fn freeze(db: &mut Connection<'_>, user: UserId, frozen: bool) -> Result<()> {
     lock(db, user).await?;
     db.execute(FREEZE, values![user, frozen]).await.map(drop)
 }
 
 /// Locks an account; fails if it is frozen.
-pub(crate) async fn may_spend(db: &mut Connection<'_>, user: UserId) -> Result<(), StoreError> {
+pub(crate) async fn may_spend(db: &mut Connection<'_>, user: UserId) -> Result<()> {
     if lock(db, user).await?.frozen { Err(StoreError::Frozen) } else { Ok(()) }
 }

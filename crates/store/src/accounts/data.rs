@@ -15,7 +15,7 @@ use crate::accounts::{
     AccountRecord, CheckoutRecord, IdentityRecord, NumberedTransfer, TaskRecord, TransferRecord,
 };
 use crate::accounts::{operator, users};
-use crate::connection::{Connection, Durability};
+use crate::connection::Connection;
 use crate::handles::Store;
 use crate::ids::UserId;
 use crate::keys::KeyFunds;
@@ -23,7 +23,7 @@ use crate::ledger::transfers;
 use crate::reputation::OwnFeedback;
 use crate::reputation::feedback;
 use crate::reputation::transactions as reputation;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 use crate::webhooks::NotificationRecord;
 
@@ -178,8 +178,8 @@ const REMEMBERED: Duration = Duration::from_hours(24);
 /// Reads and deletes the personal data of accounts. An unknown user is [`StoreError::NotFound`].
 impl Store {
     /// Returns an account as stored, read in one snapshot.
-    pub async fn account_record(&self, user: UserId) -> Result<AccountRecord, StoreError> {
-        self.0.engine.snapshot(move |db| account_record(db, user).boxed()).await
+    pub async fn account_record(&self, user: UserId) -> Result<AccountRecord> {
+        self.0.snapshot(move |db| account_record(db, user).boxed()).await
     }
 
     /// Returns up to `limit` transfers of a user, oldest first, after the one with this number.
@@ -188,37 +188,24 @@ impl Store {
         user: UserId,
         after: i64,
         limit: u32,
-    ) -> Result<Vec<NumberedTransfer>, StoreError> {
-        let values = values![user, after, limit];
-        self.0.engine.fetch_all(TRANSFERS_AFTER, values).await
+    ) -> Result<Vec<NumberedTransfer>> {
+        self.0.fetch_all(TRANSFERS_AFTER, values![user, after, limit]).await
     }
 
     /// Returns up to `limit` transfers of a user other than the costs of polls, newest first.
-    pub async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>, StoreError> {
-        let payments: Vec<NumberedTransfer> =
-            self.0.engine.fetch_all(NEWEST_PAYMENTS, values![user, limit]).await?;
+    pub async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>> {
+        let payments: Vec<NumberedTransfer> = self.0.fetch_all(NEWEST_PAYMENTS, values![user, limit]).await?;
         Ok(payments.into_iter().map(|payment| payment.transfer).collect())
     }
 
     /// Returns the user's card payment with this id at the card processor.
-    pub async fn card_payment(
-        &self,
-        user: UserId,
-        session: &str,
-    ) -> Result<Option<CheckoutRecord>, StoreError> {
-        let of_session = values![user, session];
-        self.0.engine.fetch_optional(CARD_PAYMENT, of_session).await
+    pub async fn card_payment(&self, user: UserId, session: &str) -> Result<Option<CheckoutRecord>> {
+        self.0.fetch_optional(CARD_PAYMENT, values![user, session]).await
     }
 
     /// Returns up to `limit` feedback entries of a user, ordered by poll id, after this one.
-    pub async fn feedback_after(
-        &self,
-        user: UserId,
-        after: &str,
-        limit: u32,
-    ) -> Result<Vec<OwnFeedback>, StoreError> {
-        let values = values![user, after, limit];
-        self.0.engine.fetch_all(FEEDBACK_AFTER, values).await
+    pub async fn feedback_after(&self, user: UserId, after: &str, limit: u32) -> Result<Vec<OwnFeedback>> {
+        self.0.fetch_all(FEEDBACK_AFTER, values![user, after, limit]).await
     }
 
     /// Returns up to `limit` notifications of a user, ordered by poll id, after this one.
@@ -227,24 +214,17 @@ impl Store {
         user: UserId,
         after: &str,
         limit: u32,
-    ) -> Result<Vec<NotificationRecord>, StoreError> {
-        let values = values![user, after, limit];
-        self.0.engine.fetch_all(NOTIFICATIONS_AFTER, values).await
+    ) -> Result<Vec<NotificationRecord>> {
+        self.0.fetch_all(NOTIFICATIONS_AFTER, values![user, after, limit]).await
     }
 
     /// Returns up to `limit` agent tasks of a user, ordered by id, after this one.
-    pub async fn tasks_after(
-        &self,
-        user: UserId,
-        after: &str,
-        limit: u32,
-    ) -> Result<Vec<TaskRecord>, StoreError> {
-        let values = values![user, after, limit];
-        let mut tasks: Vec<TaskRecord> = self.0.engine.fetch_all(TASKS_AFTER, values).await?;
+    pub async fn tasks_after(&self, user: UserId, after: &str, limit: u32) -> Result<Vec<TaskRecord>> {
+        let mut tasks: Vec<TaskRecord> = self.0.fetch_all(TASKS_AFTER, values![user, after, limit]).await?;
         let (Some(first), Some(last)) = (tasks.first(), tasks.last()) else { return Ok(Vec::new()) };
         let range = values![user, &*first.id, &*last.id];
         let mut urls: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (task, url) in self.0.engine.fetch_all(PUSH_URLS, range).await? {
+        for (task, url) in self.0.fetch_all(PUSH_URLS, range).await? {
             urls.entry(task).or_default().push(url);
         }
         for task in &mut tasks {
@@ -259,26 +239,18 @@ impl Store {
     /// batches are queued to be deleted. Returns
     /// [`AccountDeletionOutcome::Rejected`] while one of the [`DeletionObstacles`] remains. Acknowledged once
     /// a power loss cannot undo it.
-    pub async fn delete_account(
-        &self,
-        deletion: AccountDeletion,
-    ) -> Result<AccountDeletionOutcome, StoreError> {
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { delete_account(db, deletion).await }.boxed()
-            })
-            .await
+    pub async fn delete_account(&self, deletion: AccountDeletion) -> Result<AccountDeletionOutcome> {
+        transact!(self.0, PowerLoss, |db| delete_account(db, deletion).await)
     }
 
     /// Removes deleted data from the database's log. Returns `false` if readers prevented it; a later call
     /// retries.
-    pub async fn purge_deleted(&self) -> Result<bool, StoreError> {
-        self.0.engine.purge_deleted().await
+    pub async fn purge_deleted(&self) -> Result<bool> {
+        self.0.purge_deleted().await
     }
 }
 
-async fn account_record(db: &mut Connection<'_>, user: UserId) -> Result<AccountRecord, StoreError> {
+async fn account_record(db: &mut Connection<'_>, user: UserId) -> Result<AccountRecord> {
     let of_user = values![user];
     let account: Option<AccountRecord> = db.fetch_optional(ACCOUNT_RECORD, of_user).await?;
     Ok(AccountRecord {
@@ -293,7 +265,7 @@ async fn account_record(db: &mut Connection<'_>, user: UserId) -> Result<Account
     })
 }
 
-async fn identities(db: &mut Connection<'_>, user: UserId) -> Result<Vec<IdentityRecord>, StoreError> {
+async fn identities(db: &mut Connection<'_>, user: UserId) -> Result<Vec<IdentityRecord>> {
     let found: Vec<(UserId, IdentityRecord)> = db.fetch_all(IDENTITIES, values![user, user]).await?;
     Ok(found.into_iter().map(|(_, identity)| identity).collect())
 }
@@ -301,7 +273,7 @@ async fn identities(db: &mut Connection<'_>, user: UserId) -> Result<Vec<Identit
 async fn delete_account(
     db: &mut Connection<'_>,
     AccountDeletion { user, forfeit_balance, by_operator, at }: AccountDeletion,
-) -> Result<AccountDeletionOutcome, StoreError> {
+) -> Result<AccountDeletionOutcome> {
     // The reputation sums are locked before any account.
     reputation::lock(db).await?;
     let account = account::lock(db, user).await?;
@@ -337,7 +309,7 @@ async fn obstacles(
     db: &mut Connection<'_>,
     user: UserId,
     forfeit_balance: bool,
-) -> Result<DeletionObstacles, StoreError> {
+) -> Result<DeletionObstacles> {
     let mut counts = [0; 4];
     let statements =
         [UNSETTLED_POLLS_OF, OPEN_CHECKOUTS_OF, OPEN_DEPOSITS_OF, crate::batches::sql::OPEN_BATCHES_OF];

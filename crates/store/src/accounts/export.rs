@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::ids::{CheckoutId, DepositId, UserId};
-use crate::row::{Columns, FromRow, from_row};
-use crate::store_error::StoreError;
+use crate::row::from_row;
 
 /// An account as stored, without the lists that grow with its polls and without secrets and hashes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -213,57 +212,35 @@ from_row!(DepositRecord { id, payer, amount_micro_usd, status, tx_hash, created_
 from_row!(IdentityRecord { kind, issuer, subject, created_at });
 from_row!(TransferRecord { reference, from, to, amount_micro_usd, at });
 from_row!(NumberedTransfer { number, transfer });
-
-impl FromRow for ExportedBatch {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: columns.get()?,
-            file: columns.get()?,
-            status: columns.get()?,
-            terms: columns.json()?,
-            created_at: columns.get()?,
-            ended_at: columns.get()?,
-        })
-    }
-}
-
-/// Decodes the columns of [`TaskRecord`] without its URLs.
-impl FromRow for TaskRecord {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: columns.get()?,
-            context_id: columns.get()?,
-            client_id: columns.get()?,
-            poll_id: columns.get()?,
-            batch_id: columns.get()?,
-            state: columns.get()?,
-            status_at: columns.get()?,
-            content: columns.json()?,
-            push_urls: Vec::new(),
-        })
-    }
-}
-
-/// Decodes the columns of an account without its lists, which other statements read.
-impl FromRow for AccountRecord {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: columns.get()?,
-            email: columns.get()?,
-            created_at: columns.get()?,
-            frozen: columns.get()?,
-            confirm_above_micro_usd: columns.get()?,
-            balance_micro_usd: columns.get()?,
-            held_micro_usd: columns.get()?,
-            funder: columns.get()?,
-            webhook_url: columns.get()?,
-            identities: Vec::new(),
-            sessions: Vec::new(),
-            card_payments: Vec::new(),
-            chain_payments: Vec::new(),
-            files: Vec::new(),
-            batches: Vec::new(),
-            evaluations: Vec::new(),
-        })
-    }
-}
+from_row!(ExportedBatch { id, file, status, terms: json, created_at, ended_at });
+// Another statement reads the URLs.
+from_row!(TaskRecord {
+    id,
+    context_id,
+    client_id,
+    poll_id,
+    batch_id,
+    state,
+    status_at,
+    content: json,
+    push_urls: default,
+});
+// Other statements read the lists.
+from_row!(AccountRecord {
+    id,
+    email,
+    created_at,
+    frozen,
+    confirm_above_micro_usd,
+    balance_micro_usd,
+    held_micro_usd,
+    funder,
+    webhook_url,
+    identities: default,
+    sessions: default,
+    card_payments: default,
+    chain_payments: default,
+    files: default,
+    batches: default,
+    evaluations: default,
+});

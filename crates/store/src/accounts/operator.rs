@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 use serde::Serialize;
 
 use crate::accounts::IdentityRecord;
 use crate::accounts::account;
 use crate::accounts::users::IDENTITIES;
-use crate::connection::{Connection, Durability};
+use crate::connection::Connection;
 use crate::database::Database;
 use crate::handles::Treasury;
 use crate::ids::UserId;
@@ -18,8 +17,8 @@ use crate::keys::transactions as keys;
 use crate::ledger::transactions::CREDITS_ACCOUNT;
 use crate::ledger::{CreditOutcome, transfers};
 use crate::maintenance::{DatabaseSize, IntegrityCheck};
-use crate::row::{Columns, FromRow};
-use crate::store_error::StoreError;
+use crate::row::from_row;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
 /// Maximum number of users per page.
@@ -49,18 +48,7 @@ pub struct RevokedCredentials {
     pub sessions: u64,
 }
 
-/// Decodes the columns of [`UserRecord`] without its identities.
-impl FromRow for UserRecord {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: columns.get()?,
-            email: columns.get()?,
-            created_at: columns.get()?,
-            frozen: columns.get()?,
-            identities: Vec::new(),
-        })
-    }
-}
+from_row!(UserRecord { id, email, created_at, frozen, identities: default });
 
 macro_rules! users {
     () => {
@@ -79,36 +67,33 @@ const END_SESSIONS: &str = "DELETE FROM sessions WHERE user_id = $1";
 /// user is [`StoreError::NotFound`].
 impl Treasury {
     /// Returns up to [`MAX_LISTED_USERS`] users, ordered by id, after this one.
-    pub async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError> {
+    pub async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>> {
         let after = after.map(|user| user.to_string()).unwrap_or_default();
-        let users: Vec<UserRecord> = self.0.engine.fetch_all(USERS, values![after, MAX_LISTED_USERS]).await?;
+        let users: Vec<UserRecord> = self.0.fetch_all(USERS, values![after, MAX_LISTED_USERS]).await?;
         self.0.records(users).await
     }
 
     /// Returns a user.
-    pub async fn user(&self, user: UserId) -> Result<UserRecord, StoreError> {
-        let record: Option<UserRecord> = self.0.engine.fetch_optional(USER, values![user]).await?;
+    pub async fn user(&self, user: UserId) -> Result<UserRecord> {
+        let record: Option<UserRecord> = self.0.fetch_optional(USER, values![user]).await?;
         let mut records = self.0.records(record.into_iter().collect()).await?;
         records.pop().ok_or(StoreError::NotFound("account"))
     }
 
     /// Checks the stored data for damage. Returns a description of each finding. Does nothing on PostgreSQL,
     /// which checks its own files.
-    pub async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
-        self.0.engine.check_integrity(check).await
+    pub async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>> {
+        self.0.check_integrity(check).await
     }
 
     /// Returns the size of the database.
-    pub async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
-        self.0.engine.database_size().await
+    pub async fn database_size(&self) -> Result<DatabaseSize> {
+        self.0.database_size().await
     }
 
     /// Freezes or unfreezes an account. A frozen account cannot spend.
-    pub async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| account::freeze(db, user, frozen).boxed())
-            .await
+    pub async fn freeze(&self, user: UserId, frozen: bool) -> Result<()> {
+        transact!(self.0, PowerLoss, |db| account::freeze(db, user, frozen).await)
     }
 
     /// Debits an amount above zero from the available balance of an account, once per reference.
@@ -120,42 +105,32 @@ impl Treasury {
         amount: MicroUsd,
         reference: &str,
         at: Timestamp,
-    ) -> Result<CreditOutcome, StoreError> {
+    ) -> Result<CreditOutcome> {
         let reference = reference.to_owned();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { transfers::debit(db, user, CREDITS_ACCOUNT, amount, &reference, at).await }
-                    .boxed()
-            })
-            .await
+        transact!(self.0, PowerLoss, |db| {
+            transfers::debit(db, user, CREDITS_ACCOUNT, amount, &reference, at).await
+        })
     }
 
     /// Revokes all keys of a user, and ends all sessions.
-    pub async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<RevokedCredentials, StoreError> {
-        self.0.engine.transact(Durability::PowerLoss, move |db| lock_out(db, user, at).boxed()).await
+    pub async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<RevokedCredentials> {
+        transact!(self.0, PowerLoss, |db| lock_out(db, user, at).await)
     }
 
     /// Moves all identities of one account to another, and ends the sessions of the first. Money, keys and
     /// polls stay with the first account. Returns the number of identities moved.
-    pub async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64, StoreError> {
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move {
-                    account::lock(db, into).await?;
-                    db.execute(END_SESSIONS, values![from]).await?;
-                    db.execute(MOVE_IDENTITIES, values![from, into]).await
-                }
-                .boxed()
-            })
-            .await
+    pub async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64> {
+        transact!(self.0, PowerLoss, |db| {
+            account::lock(db, into).await?;
+            db.execute(END_SESSIONS, values![from]).await?;
+            db.execute(MOVE_IDENTITIES, values![from, into]).await
+        })
     }
 }
 
 impl Database {
     /// Returns users in the order of their ids, with their identities.
-    async fn records(&self, mut users: Vec<UserRecord>) -> Result<Vec<UserRecord>, StoreError> {
+    async fn records(&self, mut users: Vec<UserRecord>) -> Result<Vec<UserRecord>> {
         let (Some(first), Some(last)) = (users.first(), users.last()) else { return Ok(Vec::new()) };
         let range = values![first.id, last.id];
         let mut identities: BTreeMap<UserId, Vec<IdentityRecord>> = BTreeMap::new();
@@ -173,7 +148,7 @@ pub(crate) async fn lock_out(
     db: &mut Connection<'_>,
     user: UserId,
     at: Timestamp,
-) -> Result<RevokedCredentials, StoreError> {
+) -> Result<RevokedCredentials> {
     Ok(RevokedCredentials {
         keys: keys::revoke_all(db, user, at).await?,
         sessions: db.execute(END_SESSIONS, values![user]).await?,

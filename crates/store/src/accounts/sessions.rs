@@ -1,15 +1,14 @@
 //! Browser sessions, and single-use nonces for starting one.
 
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::accounts::TokenHash;
 use crate::accounts::account;
-use crate::connection::{Connection, Durability};
+use crate::connection::Durability;
 use crate::handles::Vault;
 use crate::ids::UserId;
 use crate::row::from_row;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::values;
 
 /// A new session.
@@ -53,38 +52,38 @@ const DELETE_USED_NONCES: &str = "DELETE FROM used_nonces WHERE expires_at <= $1
 
 /// Stores sessions and used nonces.
 impl Vault {
-    /// Starts a session. [`StoreError::NotFound`] for an unknown user.
-    pub async fn start_session(&self, session: &NewSession) -> Result<(), StoreError> {
-        let session = session.clone();
-        self.0
-            .engine
-            .transact(Durability::ProcessCrash, move |db| async move { start(db, &session).await }.boxed())
-            .await
+    /// Starts a session. [`StoreError::NotFound`](crate::StoreError::NotFound) for an unknown user.
+    pub async fn start_session(&self, session: &NewSession) -> Result<()> {
+        let NewSession { hash, user, created_at, provider_token } = session.clone();
+        transact!(self.0, ProcessCrash, |db| {
+            // No session begins once the account is deleted.
+            account::lock_live(db, user).await?;
+            let values = values![hash.as_str(), user, created_at, provider_token.as_deref()];
+            db.execute(START_SESSION, values).await.map(drop)
+        })
     }
 
     /// Returns the session with this hash.
-    pub async fn session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
-        self.0.engine.fetch_by_key(SESSION, values![hash.as_str()]).await
+    pub async fn session(&self, hash: &TokenHash) -> Result<Option<StoredSession>> {
+        self.0.fetch_by_key(SESSION, values![hash.as_str()]).await
     }
 
     /// Records a use of a session. A power loss may undo it.
-    pub async fn touch_session(&self, hash: &TokenHash, at: Timestamp) -> Result<(), StoreError> {
-        let values = values![hash.as_str(), at];
-        self.0.engine.execute(Durability::ProcessCrash, TOUCH_SESSION, values).await.map(drop)
+    pub async fn touch_session(&self, hash: &TokenHash, at: Timestamp) -> Result<()> {
+        self.0.execute(Durability::ProcessCrash, TOUCH_SESSION, values![hash.as_str(), at]).await.map(drop)
     }
 
     /// Ends a session and returns it, or `None` if it had already ended. Acknowledged once a power loss
     /// cannot undo it.
-    pub async fn end_session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
-        let hash = values![hash.as_str()];
-        let ended = self.0.engine.fetch_changed(Durability::PowerLoss, END_SESSION, hash).await?;
+    pub async fn end_session(&self, hash: &TokenHash) -> Result<Option<StoredSession>> {
+        let ended = self.0.fetch_changed(Durability::PowerLoss, END_SESSION, values![hash.as_str()]).await?;
         Ok(ended.into_iter().next())
     }
 
     /// Uses up a nonce. Returns `false` if it was already used. Acknowledged once a power loss cannot undo
     /// it.
-    pub async fn use_nonce(&self, nonce: &str, expires_at: Timestamp) -> Result<bool, StoreError> {
-        Ok(self.0.engine.execute(Durability::PowerLoss, USE_NONCE, values![nonce, expires_at]).await? == 1)
+    pub async fn use_nonce(&self, nonce: &str, expires_at: Timestamp) -> Result<bool> {
+        Ok(self.0.execute(Durability::PowerLoss, USE_NONCE, values![nonce, expires_at]).await? == 1)
     }
 
     /// Deletes sessions last used before `used_before` or started before `started_before`, and expired
@@ -94,17 +93,9 @@ impl Vault {
         used_before: Timestamp,
         started_before: Timestamp,
         now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        self.0.engine.execute(Durability::ProcessCrash, DELETE_USED_NONCES, values![now]).await?;
+    ) -> Result<u64> {
+        self.0.execute(Durability::ProcessCrash, DELETE_USED_NONCES, values![now]).await?;
         let before = values![used_before, started_before];
-        self.0.engine.execute(Durability::ProcessCrash, DELETE_OLD_SESSIONS, before).await
+        self.0.execute(Durability::ProcessCrash, DELETE_OLD_SESSIONS, before).await
     }
-}
-
-/// Stores a session. The account is locked first, so that none begins once it is deleted.
-async fn start(db: &mut Connection<'_>, session: &NewSession) -> Result<(), StoreError> {
-    let NewSession { hash, user, created_at, provider_token } = session;
-    account::lock_live(db, *user).await?;
-    let values = values![hash.as_str(), *user, *created_at, provider_token.as_deref()];
-    db.execute(START_SESSION, values).await.map(drop)
 }

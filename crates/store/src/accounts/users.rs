@@ -2,7 +2,6 @@
 
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::accounts::Email;
 use crate::accounts::Identity;
@@ -14,7 +13,7 @@ use crate::ids::UserId;
 use crate::keys::NewKey;
 use crate::keys::transactions as keys;
 use crate::ledger::transactions as ledger;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::{Value, day, values};
 
 /// A new user.
@@ -99,25 +98,23 @@ const SERVICE: &str = "service";
 /// Reads user profiles.
 impl Store {
     /// Returns the email address of a user; `None` for an unknown user.
-    pub async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
-        self.0.engine.fetch_optional(EMAIL, values![user]).await
+    pub async fn email_of(&self, user: UserId) -> Result<Option<Email>> {
+        self.0.fetch_optional(EMAIL, values![user]).await
     }
 }
 
 /// Stores the cost above which an account confirms a poll first, if its client supports this.
 impl Store {
     /// Returns the threshold; `None` if nothing needs confirmation.
-    pub async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
-        let amount: Option<Option<MicroUsd>> =
-            self.0.engine.fetch_optional(CONFIRM_ABOVE, values![user]).await?;
+    pub async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>> {
+        let amount: Option<Option<MicroUsd>> = self.0.fetch_optional(CONFIRM_ABOVE, values![user]).await?;
         Ok(amount.flatten())
     }
 
     /// Sets the threshold. Acknowledged once a power loss cannot undo it; [`StoreError::NotFound`] for an
     /// unknown account.
-    pub async fn set_confirm_above(&self, user: UserId, amount: Option<MicroUsd>) -> Result<(), StoreError> {
-        let values = values![user, amount];
-        match self.0.engine.execute(Durability::PowerLoss, SET_CONFIRM_ABOVE, values).await? {
+    pub async fn set_confirm_above(&self, user: UserId, amount: Option<MicroUsd>) -> Result<()> {
+        match self.0.execute(Durability::PowerLoss, SET_CONFIRM_ABOVE, values![user, amount]).await? {
             1 => Ok(()),
             _ => Err(StoreError::NotFound("account")),
         }
@@ -128,54 +125,43 @@ impl Store {
 impl Treasury {
     /// Creates a user with its account and starter credit in one transaction. [`StoreError::Conflict`] if the
     /// id exists.
-    pub async fn create_user(&self, user: &NewUser) -> Result<(), StoreError> {
+    pub async fn create_user(&self, user: &NewUser) -> Result<()> {
         let user = user.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move {
-                    create(db, &user).await?;
-                    give_starter_credit(db, &user).await
-                }
-                .boxed()
-            })
-            .await
+        transact!(self.0, PowerLoss, |db| {
+            create(db, &user).await?;
+            give_starter_credit(db, &user).await
+        })
     }
 
     /// Creates the user of an identity with its account, starter credit and key in one transaction, unless
     /// the identity already belongs to a user.
-    pub async fn sign_up(&self, sign_up: &NewSignUp) -> Result<SignedUp, StoreError> {
+    pub async fn sign_up(&self, sign_up: &NewSignUp) -> Result<SignedUp> {
         let new = sign_up.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| async move { add(db, &new).await }.boxed())
-            .await
+        transact!(self.0, PowerLoss, |db| add(db, &new).await)
     }
 
     /// Returns the user that this identity belongs to.
-    pub async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError> {
+    pub async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>> {
         let subject = identity.subject();
-        self.0.engine.fetch_optional(USER_OF_IDENTITY, &key(identity, &subject)).await
+        self.0.fetch_optional(USER_OF_IDENTITY, &key(identity, &subject)).await
     }
 
     /// Returns true if the account of this identity was deleted within the last day. Only identities of a
     /// provider are remembered, as a hash: their access tokens stay valid after the deletion.
-    pub async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool> {
         let name = deleted_identity(identity.kind(), identity.issuer(), &identity.subject());
-        let found: Option<String> = self.0.engine.fetch_optional(USED_NONCE, values![&*name, now]).await?;
+        let found: Option<String> = self.0.fetch_optional(USED_NONCE, values![&*name, now]).await?;
         Ok(found.is_some())
     }
 
     /// Returns the oldest [`MAX_USERS_OF_EMAIL`] users with this address.
-    pub async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError> {
-        let values = values![email.as_str(), MAX_USERS_OF_EMAIL];
-        self.0.engine.fetch_all(USERS_BY_EMAIL, values).await
+    pub async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>> {
+        self.0.fetch_all(USERS_BY_EMAIL, values![email.as_str(), MAX_USERS_OF_EMAIL]).await
     }
 
     /// Deletes the counts of starter credits given before this day.
-    pub async fn delete_old_starter_credits(&self, now: Timestamp) -> Result<(), StoreError> {
-        let today = values![day(now)];
-        self.0.engine.execute(Durability::ProcessCrash, DELETE_STARTER_CREDITS, today).await.map(drop)
+    pub async fn delete_old_starter_credits(&self, now: Timestamp) -> Result<()> {
+        self.0.execute(Durability::ProcessCrash, DELETE_STARTER_CREDITS, values![day(now)]).await.map(drop)
     }
 }
 
@@ -185,11 +171,11 @@ pub(crate) fn deleted_identity(kind: &str, issuer: &str, subject: &str) -> Strin
     format!("deleted:{}", TokenHash::of(&identity).as_str())
 }
 
-async fn create(db: &mut Connection<'_>, user: &NewUser) -> Result<(), StoreError> {
+async fn create(db: &mut Connection<'_>, user: &NewUser) -> Result<()> {
     account::create(db, user.id, &user.email, None, user.created_at).await
 }
 
-async fn give_starter_credit(db: &mut Connection<'_>, user: &NewUser) -> Result<(), StoreError> {
+async fn give_starter_credit(db: &mut Connection<'_>, user: &NewUser) -> Result<()> {
     if user.starter_credit.is_zero() {
         return Ok(());
     }
@@ -198,7 +184,7 @@ async fn give_starter_credit(db: &mut Connection<'_>, user: &NewUser) -> Result<
 }
 
 /// Creates the user of a new identity.
-pub(crate) async fn add(db: &mut Connection<'_>, new: &NewSignUp) -> Result<SignedUp, StoreError> {
+pub(crate) async fn add(db: &mut Connection<'_>, new: &NewSignUp) -> Result<SignedUp> {
     let NewSignUp { identity, user, key: first_key, limits, client, network } = new;
     let subject = identity.subject();
     let [kind, issuer, of] = key(identity, &subject);

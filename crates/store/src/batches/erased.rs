@@ -12,7 +12,7 @@ use crate::handles::Runtime;
 use crate::polls::sql::{form_is_known, of_batch, plan_columns};
 use crate::reputation::sql::{all_ended_polls, ended_polls};
 use crate::reputation::transactions as reputation;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::values;
 
 const ERASED_BATCH: &str = "SELECT batch, at, poll FROM erased_batches ORDER BY batch LIMIT 1";
@@ -39,18 +39,18 @@ impl Runtime {
     /// Deletes private polls of deleted batches, and of batches whose files have expired: a step over up to `limit` polls in one
     /// transaction. Returns their number; zero if the step must wait, because a poll is not settled or is being counted, and
     /// `None` if no such batch is left.
-    pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>, StoreError> {
+    pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>> {
         let database = &*self.database;
         // The batch, and the last of its polls that are done.
         let queued: Option<(String, Timestamp, String)> =
-            database.engine.fetch_optional(ERASED_BATCH, values![]).await?;
+            database.fetch_optional(ERASED_BATCH, values![]).await?;
         let Some((batch, after, poll)) = queued else { return Ok(None) };
         let next = values![&*batch, after, &*poll, limit];
         // Each with `true` if this program can delete it.
-        let next: Vec<(String, Timestamp, bool)> = database.engine.fetch_all(POLLS_TO_ERASE, next).await?;
+        let next: Vec<(String, Timestamp, bool)> = database.fetch_all(POLLS_TO_ERASE, next).await?;
         if next.is_empty() {
             let done = values![&*batch, after, &*poll];
-            database.engine.execute(Durability::ProcessCrash, DELETE_ERASED_BATCH, done).await?;
+            database.execute(Durability::ProcessCrash, DELETE_ERASED_BATCH, done).await?;
             return Ok(Some(1));
         }
         let settled = next.iter().take_while(|(_, _, settled)| *settled).count();

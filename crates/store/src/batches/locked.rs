@@ -5,8 +5,7 @@ use ep_polling::time::Timestamp;
 
 use crate::batches::BatchStatus;
 use crate::ids::{KeyId, UserId};
-use crate::row::{Columns, FromRow};
-use crate::store_error::StoreError;
+use crate::row::from_row;
 
 /// An open batch, locked.
 pub(crate) struct LockedBatch {
@@ -25,21 +24,17 @@ pub(crate) struct LockedBatch {
     pub(crate) budget: Option<i64>,
 }
 
-impl FromRow for LockedBatch {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            user: columns.get()?,
-            status: columns.name()?,
-            lines: columns.get()?,
-            leased: columns.get()?,
-            held: columns.get()?,
-            key: columns.get()?,
-            day: columns.get()?,
-            expires_at: columns.get()?,
-            funder: columns.get()?,
-            frozen: columns.get()?,
-            is_cut: columns.get()?,
-            budget: columns.get()?,
-        })
-    }
-}
+from_row!(LockedBatch {
+    user,
+    status: name,
+    lines,
+    leased,
+    held,
+    key,
+    day,
+    expires_at,
+    funder,
+    frozen,
+    is_cut,
+    budget,
+});

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::error::{UnexpectedData, failed};
 use crate::ids::{KeyId, UserId};
 use crate::row::{Columns, FromRow, Json, Name, from_row};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::webhooks::NotificationState;
 use crate::webhooks::WebhookUrl;
 
@@ -324,7 +324,7 @@ pub enum BatchStart {
 }
 
 impl FromRow for BatchRecord {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let (id, user, file) = columns.get()?;
         let (terms, status, total) = (columns.json()?, columns.name()?, columns.get()?);
         let model = columns.get()?;
@@ -361,7 +361,7 @@ impl FromRow for BatchRecord {
 }
 
 impl FromRow for AnswerRecord {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let (number, option, agreement): (_, _, u32) = columns.get()?;
         let agreement = Agreement::from_number(agreement);
         let agreement = agreement.ok_or_else(|| failed(UnexpectedData::Value("an agreement")))?;

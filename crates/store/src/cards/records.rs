@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 use crate::error::{UnexpectedData, failed};
 use crate::ids::{CheckoutId, UserId};
 use crate::row::{Columns, FromRow};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// An amount of a card payment, in whole cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,7 +97,7 @@ pub enum Settled {
 }
 
 impl FromRow for OpenCheckout {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let (id, user, amount): (_, _, MicroUsd) = columns.get()?;
         let (session, created_at) = columns.get()?;
         let cents = u32::try_from(amount.micro() / 10_000);

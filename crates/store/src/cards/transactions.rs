@@ -2,7 +2,6 @@
 
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::accounts::account;
 use crate::cards::{FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled};
@@ -14,7 +13,7 @@ use crate::keys::transactions as keys;
 use crate::ledger::transactions as ledger;
 use crate::ledger::transfers::{ADD_TRANSFER, DEBIT};
 use crate::row::from_row;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::values;
 
 const ADD_CHECKOUT: &str = "INSERT INTO checkouts (id, user_id, amount, created_at) VALUES ($1, $2, $3, $4)";
@@ -65,141 +64,98 @@ const BAD_DEBT_ACCOUNT: &str = "sys:bad_debt";
 
 /// Stores card payments. Changes are acknowledged once a power loss cannot undo them.
 impl Treasury {
-    /// Adds a payment. [`StoreError::NotFound`] for an unknown user.
-    pub async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError> {
-        let checkout = *checkout;
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| async move { add(db, checkout).await }.boxed())
-            .await
+    /// Adds a payment. [`StoreError::NotFound`](crate::StoreError::NotFound) for an unknown user.
+    pub async fn add_checkout(&self, checkout: &NewCheckout) -> Result<()> {
+        let NewCheckout { id, user, amount, created_at } = *checkout;
+        transact!(self.0, PowerLoss, |db| {
+            // No payment begins once the account is deleted.
+            account::lock_live(db, user).await?;
+            let values = values![id, user, MicroUsd::from(amount), created_at];
+            db.execute(ADD_CHECKOUT, values).await.map(drop)
+        })
     }
 
     /// Stores the processor's id of a payment.
-    pub async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<(), StoreError> {
-        let values = values![checkout, session];
-        self.0.engine.execute(Durability::PowerLoss, CHECKOUT_OPENED, values).await.map(drop)
+    pub async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<()> {
+        self.0.execute(Durability::PowerLoss, CHECKOUT_OPENED, values![checkout, session]).await.map(drop)
     }
 
     /// Credits the account of a payment, once, and applies its pending reversals.
-    pub async fn settle_checkout(&self, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError> {
-        let paid = paid.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| async move { settle(db, &paid, at).await }.boxed())
-            .await
+    pub async fn settle_checkout(&self, paid: &PaidCheckout, at: Timestamp) -> Result<Settled> {
+        let PaidCheckout { checkout, session, payment, amount } = paid.clone();
+        let amount = MicroUsd::from(amount);
+        transact!(self.0, PowerLoss, |db| {
+            let values = values![checkout, &*session, payment.as_deref(), amount];
+            let Some(user) = db.fetch_optional(CHECKOUT_PAID, values).await? else {
+                let values = values![checkout, &*session, amount];
+                let before: Option<CheckoutId> = db.fetch_optional(CHECKOUT_WAS_PAID, values).await?;
+                return Ok(before.map_or(Settled::Unknown, |_| Settled::Before));
+            };
+            let reference = format!("stripe:{session}");
+            ledger::credit_from(db, CARD_ACCOUNT, user, amount, &reference, at).await?;
+            apply_to(db, checkout, at).await?;
+            Ok(Settled::Credited)
+        })
     }
 
     /// Closes a payment that was not made.
-    pub async fn close_checkout(&self, checkout: CheckoutId) -> Result<(), StoreError> {
-        self.0.engine.execute(Durability::PowerLoss, CLOSE_CHECKOUT, values![checkout]).await.map(drop)
+    pub async fn close_checkout(&self, checkout: CheckoutId) -> Result<()> {
+        self.0.execute(Durability::PowerLoss, CLOSE_CHECKOUT, values![checkout]).await.map(drop)
     }
 
     /// Reverses a payment: debits the available balance, books the rest as bad debt, and freezes the account
     /// for it. A reversal reported before its payment waits for it; a repeated one changes nothing.
-    pub async fn reverse_checkout(&self, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
-        let reversal = reversal.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { reverse(db, &reversal, at).await }.boxed()
-            })
-            .await
+    pub async fn reverse_checkout(&self, reversal: &Reversal, at: Timestamp) -> Result<()> {
+        let Reversal { reference, checkout, payment, amount, lifted, reported_at } = reversal.clone();
+        transact!(self.0, PowerLoss, |db| {
+            let checkout = checkout.map(|checkout| checkout.to_string());
+            let (checkout, payment) = (checkout.as_deref(), payment.as_deref());
+            let found = db.fetch_optional(LOCK_CHECKOUT, values![checkout, payment]).await?;
+            let values = values![&*reference, checkout, payment, MicroUsd::from(amount), lifted, reported_at];
+            db.execute(ADD_REVERSAL, values).await?;
+            match found {
+                Some(checkout) => apply_to(db, checkout, at).await.map(drop),
+                None => Ok(()),
+            }
+        })
     }
 
     /// Credits the amount of a failed refund again, once per refund. A failure reported before its refund
     /// waits for it.
-    pub async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<(), StoreError> {
-        let failed = failed.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { refund_failed(db, &failed, at).await }.boxed()
-            })
-            .await
+    pub async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<()> {
+        let FailedRefund { refund, reversal, payment, amount, failed_at } = failed.clone();
+        transact!(self.0, PowerLoss, |db| {
+            let named: Option<String> = db.fetch_optional(CHECKOUT_OF_REVERSAL, values![&*reversal]).await?;
+            let of = values![named.as_deref(), payment.as_deref()];
+            let found = db.fetch_optional(LOCK_CHECKOUT, of).await?;
+            let values = values![&*refund, &*reversal, MicroUsd::from(amount), failed_at];
+            db.execute(ADD_REFUND_FAILURE, values).await?;
+            match found {
+                Some(checkout) => apply_to(db, checkout, at).await.map(drop),
+                None => Ok(()),
+            }
+        })
     }
 
     /// Applies pending reversals. Returns their number.
-    pub async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError> {
-        let checkouts: Vec<CheckoutId> = self.0.engine.fetch_all(REVERSED_CHECKOUTS, values![]).await?;
+    pub async fn apply_reversals(&self, at: Timestamp) -> Result<u64> {
+        let checkouts: Vec<CheckoutId> = self.0.fetch_all(REVERSED_CHECKOUTS, values![]).await?;
         let mut applied = 0;
         // One transaction per payment, so that none locks two accounts.
         for checkout in checkouts {
-            let apply = self.0.engine.transact(Durability::PowerLoss, move |db| {
-                async move {
-                    // Lock the payment first, as everywhere: a report on it may arrive concurrently.
-                    let of = values![checkout, None::<&str>];
-                    let _: Option<CheckoutId> = db.fetch_optional(LOCK_CHECKOUT, of).await?;
-                    apply_to(db, checkout, at).await
-                }
-                .boxed()
-            });
-            applied += apply.await?;
+            applied += transact!(self.0, PowerLoss, |db| {
+                // Lock the payment first, as everywhere: a report on it may arrive concurrently.
+                let of = values![checkout, None::<&str>];
+                let _: Option<CheckoutId> = db.fetch_optional(LOCK_CHECKOUT, of).await?;
+                apply_to(db, checkout, at).await
+            })?;
         }
         Ok(applied)
     }
 
     /// Returns up to `limit` unsettled payments that started before a time, oldest first.
-    pub async fn open_checkouts(
-        &self,
-        before: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<OpenCheckout>, StoreError> {
-        self.0.engine.fetch_all(OPEN_CHECKOUTS, values![before, limit]).await
-    }
-}
-
-/// Stores a payment that is about to begin. The account is locked first, so that none begins once it is deleted.
-async fn add(db: &mut Connection<'_>, checkout: NewCheckout) -> Result<(), StoreError> {
-    let NewCheckout { id, user, amount, created_at } = checkout;
-    account::lock_live(db, user).await?;
-    let values = values![id, user, MicroUsd::from(amount), created_at];
-    db.execute(ADD_CHECKOUT, values).await.map(drop)
-}
-
-async fn settle(db: &mut Connection<'_>, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError> {
-    let PaidCheckout { checkout, session, payment, amount } = paid;
-    let amount = MicroUsd::from(*amount);
-    let values = values![*checkout, &**session, payment.as_deref(), amount];
-    let Some(user) = db.fetch_optional(CHECKOUT_PAID, values).await? else {
-        let values = values![*checkout, &**session, amount];
-        let before: Option<CheckoutId> = db.fetch_optional(CHECKOUT_WAS_PAID, values).await?;
-        return Ok(before.map_or(Settled::Unknown, |_| Settled::Before));
-    };
-    let reference = format!("stripe:{session}");
-    ledger::credit_from(db, CARD_ACCOUNT, user, amount, &reference, at).await?;
-    apply_to(db, *checkout, at).await?;
-    Ok(Settled::Credited)
-}
-
-async fn reverse(db: &mut Connection<'_>, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
-    let Reversal { reference, checkout, payment, amount, lifted, reported_at } = reversal;
-    let checkout = checkout.map(|checkout| checkout.to_string());
-    let of = values![checkout.as_deref(), payment.as_deref()];
-    let found = db.fetch_optional(LOCK_CHECKOUT, of).await?;
-    let amount = MicroUsd::from(*amount);
-    let values =
-        values![&**reference, checkout.as_deref(), payment.as_deref(), amount, *lifted, *reported_at];
-    db.execute(ADD_REVERSAL, values).await?;
-    match found {
-        Some(checkout) => apply_to(db, checkout, at).await.map(drop),
-        None => Ok(()),
-    }
-}
-
-async fn refund_failed(
-    db: &mut Connection<'_>,
-    failed: &FailedRefund,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let FailedRefund { refund, reversal, payment, amount, failed_at } = failed;
-    let named: Option<String> = db.fetch_optional(CHECKOUT_OF_REVERSAL, values![&**reversal]).await?;
-    let of = values![named.as_deref(), payment.as_deref()];
-    let found = db.fetch_optional(LOCK_CHECKOUT, of).await?;
-    let values = values![&**refund, &**reversal, MicroUsd::from(*amount), *failed_at];
-    db.execute(ADD_REFUND_FAILURE, values).await?;
-    match found {
-        Some(checkout) => apply_to(db, checkout, at).await.map(drop),
-        None => Ok(()),
+    pub async fn open_checkouts(&self, before: Timestamp, limit: u32) -> Result<Vec<OpenCheckout>> {
+        self.0.fetch_all(OPEN_CHECKOUTS, values![before, limit]).await
     }
 }
 
@@ -216,7 +172,7 @@ struct WaitingReversal {
 from_row!(WaitingReversal { reference, user, applied, bad_debt, changes, target });
 
 /// Applies the pending reversals of a settled payment to the ledger. Returns the number of changes.
-async fn apply_to(db: &mut Connection<'_>, checkout: CheckoutId, at: Timestamp) -> Result<u64, StoreError> {
+async fn apply_to(db: &mut Connection<'_>, checkout: CheckoutId, at: Timestamp) -> Result<u64> {
     let waiting: Vec<WaitingReversal> = db.fetch_all(WAITING_REVERSALS, values![checkout]).await?;
     let mut applied = 0;
     for row in waiting {
@@ -226,7 +182,7 @@ async fn apply_to(db: &mut Connection<'_>, checkout: CheckoutId, at: Timestamp) 
 }
 
 /// Applies one reversal; returns `false` if another transaction has applied it.
-async fn apply(db: &mut Connection<'_>, row: &WaitingReversal, at: Timestamp) -> Result<bool, StoreError> {
+async fn apply(db: &mut Connection<'_>, row: &WaitingReversal, at: Timestamp) -> Result<bool> {
     let WaitingReversal { reference, user, applied, bad_debt, changes, target } = row;
     let user = *user;
     let of_account = account::lock(db, user).await?.available.micro();
@@ -254,10 +210,9 @@ async fn move_of_account(
     amount: i64,
     reference: &str,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     if amount > 0 {
-        let transfer = values![reference, user, CARD_ACCOUNT, amount, at];
-        exactly_one(db.execute(ADD_TRANSFER, transfer).await?)?;
+        exactly_one(db.execute(ADD_TRANSFER, values![reference, user, CARD_ACCOUNT, amount, at]).await?)?;
         exactly_one(db.execute(DEBIT, values![user, amount]).await?)?;
     } else if amount < 0 {
         ledger::credit_from(db, CARD_ACCOUNT, user, MicroUsd::new(-amount), reference, at).await?;
@@ -273,7 +228,7 @@ async fn move_of_service(
     debt: i64,
     reference: &str,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let (from, to) = match debt {
         0 => return Ok(()),
         1.. => (BAD_DEBT_ACCOUNT, CARD_ACCOUNT),

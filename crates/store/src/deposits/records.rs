@@ -7,7 +7,7 @@ use crate::accounts::WalletAddress;
 use crate::error::{UnexpectedData, failed};
 use crate::ids::{DepositId, UserId};
 use crate::row::{Columns, FromRow};
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 
 /// A payment authorized by its payer (EIP-3009).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +78,16 @@ pub enum DepositState {
     Failed,
 }
 
+impl DepositState {
+    /// Returns the transfer, if the money has moved.
+    pub fn received(&self) -> Option<&Received> {
+        match self {
+            Self::Confirming(received) | Self::Settled(received) | Self::Vanished(received) => Some(received),
+            Self::Settling | Self::Unknown | Self::Failed => None,
+        }
+    }
+}
+
 /// A stored deposit.
 #[derive(Debug, Clone)]
 pub struct StoredDeposit {
@@ -114,7 +124,7 @@ pub struct CreditedDeposit {
 }
 
 impl FromRow for StoredDeposit {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let unreadable = || failed(UnexpectedData::Value("a deposit"));
         let (reference, id, payer): (_, _, WalletAddress) = columns.get()?;
         let (user, amount, status): (Option<UserId>, _, String) = columns.get()?;

@@ -1,7 +1,6 @@
 //! USDC deposits.
 
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::accounts::account;
 use crate::accounts::users;
@@ -9,13 +8,13 @@ use crate::accounts::users::{NewSignUp, SignedUp};
 use crate::connection::{Connection, Durability};
 use crate::database::exactly_one;
 use crate::deposits::{
-    BegunDeposit, CreditedDeposit, DepositState, NewDeposit, Received, StoredDeposit, Transfer,
+    BegunDeposit, CreditedDeposit, DepositState, NewDeposit, Payment, Received, StoredDeposit, Transfer,
 };
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Treasury;
 use crate::ids::DepositId;
 use crate::ledger::transactions as ledger;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
 macro_rules! deposit_columns {
@@ -71,19 +70,30 @@ const USDC_ACCOUNT: &str = "sys:usdc";
 impl Treasury {
     /// Starts a deposit, unless one with this payment exists that has not failed. `reconcile_at` is the time of
     /// its first reconciliation.
-    pub async fn begin_deposit(
-        &self,
-        deposit: &NewDeposit,
-        reconcile_at: Timestamp,
-    ) -> Result<BegunDeposit, StoreError> {
-        let begun = deposit.clone();
-        let is_new = self
-            .0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { begin(db, &begun, reconcile_at).await }.boxed()
-            })
-            .await?;
+    pub async fn begin_deposit(&self, deposit: &NewDeposit, reconcile_at: Timestamp) -> Result<BegunDeposit> {
+        let NewDeposit { id, payment, user, since, created_at } = deposit.clone();
+        let is_new = transact!(self.0, PowerLoss, |db| {
+            // No deposit begins for an account once it is deleted.
+            if let Some(user) = user {
+                account::lock_live(db, user).await?;
+            }
+            let Payment { reference, payer, amount, valid_before, body } = payment;
+            let since = i64::try_from(since).unwrap_or(i64::MAX);
+            let payer = payer.lower_case();
+            let values = values![
+                &*reference,
+                id,
+                payer,
+                user,
+                amount,
+                &*body,
+                valid_before,
+                since,
+                created_at,
+                reconcile_at,
+            ];
+            Ok(db.execute(BEGIN_DEPOSIT, values).await? == 1)
+        })?;
         if is_new {
             return Ok(BegunDeposit::New);
         }
@@ -94,13 +104,13 @@ impl Treasury {
     }
 
     /// Returns the deposit with this payment.
-    pub async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>, StoreError> {
-        self.0.engine.fetch_optional(DEPOSIT, values![reference]).await
+    pub async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>> {
+        self.0.fetch_optional(DEPOSIT, values![reference]).await
     }
 
     /// Returns the deposit with this id.
-    pub async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError> {
-        self.0.engine.fetch_optional(DEPOSIT_BY_ID, values![id]).await
+    pub async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>> {
+        self.0.fetch_optional(DEPOSIT_BY_ID, values![id]).await
     }
 
     /// Records the transfer of a deposit. If the transfer is final, credits the deposit's account, or the
@@ -113,25 +123,16 @@ impl Treasury {
         payer: &NewSignUp,
         at: Timestamp,
         reconcile_at: Timestamp,
-    ) -> Result<CreditedDeposit, StoreError> {
+    ) -> Result<CreditedDeposit> {
         let (reference, transfer, payer) = (reference.to_owned(), transfer.clone(), payer.clone());
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { credit(db, &reference, &transfer, &payer, at, reconcile_at).await }.boxed()
-            })
-            .await
+        transact!(self.0, PowerLoss, |db| credit(db, &reference, &transfer, &payer, at, reconcile_at).await)
     }
 
     /// Records that the money has not moved, unless the account was credited. The deposit is looked up again
     /// at `reconcile_at`, or never.
-    pub async fn fail_deposit(
-        &self,
-        reference: &str,
-        reconcile_at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
+    pub async fn fail_deposit(&self, reference: &str, reconcile_at: Option<Timestamp>) -> Result<()> {
         let values = values![reference, reconcile_at];
-        self.0.engine.execute(Durability::PowerLoss, DEPOSIT_FAILED, values).await.map(drop)
+        self.0.execute(Durability::PowerLoss, DEPOSIT_FAILED, values).await.map(drop)
     }
 
     /// Counts an unsuccessful look-up and sets the time of the next one. `is_unknown` turns
@@ -141,27 +142,20 @@ impl Treasury {
         reference: &str,
         is_unknown: bool,
         reconcile_at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let values = values![reference, is_unknown, reconcile_at];
-        self.0.engine.execute(Durability::PowerLoss, POSTPONE_DEPOSIT, values).await.map(drop)
+        self.0.execute(Durability::PowerLoss, POSTPONE_DEPOSIT, values).await.map(drop)
     }
 
     /// Marks a settled deposit as vanished and freezes its account. Returns false if it is not settled.
-    pub async fn vanish_deposit(&self, reference: &str, reconcile_at: Timestamp) -> Result<bool, StoreError> {
+    pub async fn vanish_deposit(&self, reference: &str, reconcile_at: Timestamp) -> Result<bool> {
         let reference = reference.to_owned();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move {
-                    let values = values![&*reference, reconcile_at];
-                    let user = db.fetch_optional(VANISH_DEPOSIT, values).await?;
-                    let Some(user) = user else { return Ok(false) };
-                    account::freeze(db, user, true).await?;
-                    Ok(true)
-                }
-                .boxed()
-            })
-            .await
+        transact!(self.0, PowerLoss, |db| {
+            let user = db.fetch_optional(VANISH_DEPOSIT, values![&*reference, reconcile_at]).await?;
+            let Some(user) = user else { return Ok(false) };
+            account::freeze(db, user, true).await?;
+            Ok(true)
+        })
     }
 
     /// Returns due deposits: at most `limit`, and at most `per_payer` of one payer. Every payer's first
@@ -171,52 +165,19 @@ impl Treasury {
         now: Timestamp,
         limit: u32,
         per_payer: u32,
-    ) -> Result<Vec<StoredDeposit>, StoreError> {
-        let values = values![now, limit, per_payer];
-        self.0.engine.fetch_all(DUE_DEPOSITS, values).await
+    ) -> Result<Vec<StoredDeposit>> {
+        self.0.fetch_all(DUE_DEPOSITS, values![now, limit, per_payer]).await
     }
 
     /// Returns up to `limit` open deposits, due or not, ordered by reference, after this one.
-    pub async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>, StoreError> {
-        self.0.engine.fetch_all(OPEN_DEPOSITS, values![after, limit]).await
+    pub async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>> {
+        self.0.fetch_all(OPEN_DEPOSITS, values![after, limit]).await
     }
 
     /// Returns up to `limit` settled deposits, oldest first, after this creation time and reference.
-    pub async fn settled_deposits(
-        &self,
-        after: (Timestamp, &str),
-        limit: u32,
-    ) -> Result<Vec<StoredDeposit>, StoreError> {
-        let values = values![after.0, after.1, limit];
-        self.0.engine.fetch_all(SETTLED_DEPOSITS, values).await
+    pub async fn settled_deposits(&self, after: (Timestamp, &str), limit: u32) -> Result<Vec<StoredDeposit>> {
+        self.0.fetch_all(SETTLED_DEPOSITS, values![after.0, after.1, limit]).await
     }
-}
-
-/// Stores a deposit that is about to be settled; `false` if it is known. The account to credit is locked first, so that
-/// no deposit begins for an account once it is deleted.
-async fn begin(
-    db: &mut Connection<'_>,
-    NewDeposit { id, payment, user, since, created_at }: &NewDeposit,
-    reconcile_at: Timestamp,
-) -> Result<bool, StoreError> {
-    if let Some(user) = user {
-        account::lock_live(db, *user).await?;
-    }
-    let since = i64::try_from(*since).unwrap_or(i64::MAX);
-    let (payer, reference) = (payment.payer.lower_case(), &*payment.reference);
-    let values = values![
-        reference,
-        *id,
-        payer,
-        *user,
-        payment.amount,
-        &*payment.body,
-        payment.valid_before,
-        since,
-        *created_at,
-        reconcile_at,
-    ];
-    Ok(db.execute(BEGIN_DEPOSIT, values).await? == 1)
 }
 
 /// Records a transfer, and credits the account once if it is final. Locks the deposit's row first, so that
@@ -228,7 +189,7 @@ async fn credit(
     payer: &NewSignUp,
     at: Timestamp,
     reconcile_at: Timestamp,
-) -> Result<CreditedDeposit, StoreError> {
+) -> Result<CreditedDeposit> {
     let stored = db.fetch_optional(LOCK_DEPOSIT, values![reference]).await?;
     let StoredDeposit { deposit, state, .. } = stored.ok_or(StoreError::NotFound("deposit"))?;
     let known = |user, credited, is_settled| CreditedDeposit {

@@ -2,7 +2,7 @@
 
 use crate::error::{UnexpectedData, failed};
 use crate::row::from_row;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// Maximum size of a chunk of several lines, in bytes. A longer line has a chunk of its own.
 const MAX_BYTES: usize = 64 << 10;
@@ -34,7 +34,7 @@ pub(crate) fn of_lines(first: u32, lines: &[String]) -> Vec<Chunk> {
 }
 
 /// Returns up to `limit` lines of these chunks with numbers above `after`.
-pub(crate) fn lines(chunks: &[Chunk], after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
+pub(crate) fn lines(chunks: &[Chunk], after: u32, limit: u32) -> Result<Vec<(u32, String)>> {
     let mut found = Vec::new();
     for Chunk { first, lines, content } in chunks {
         let mut number = *first;

@@ -2,11 +2,10 @@
 
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::accounts::account;
 use crate::batches::FileId;
-use crate::connection::{Connection, Durability};
+use crate::connection::Connection;
 use crate::database::newest_first;
 use crate::files::chunks::Chunk;
 use crate::files::{
@@ -14,7 +13,7 @@ use crate::files::{
 };
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
 /// The account, the one that funds it, and the others that this one funds.
@@ -88,26 +87,41 @@ const ERASE_POLLS_OF_FILE: &str = "INSERT INTO erased_batches (batch) \
 impl Store {
     /// Begins a file, unless there is one with the same reference. It is invisible until it is complete.
     /// [`StoreError::NotFound`] for an unknown or deleted account.
-    pub async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError> {
-        let file = file.clone();
-        self.0.engine.transact(Durability::ProcessCrash, move |db| begin(db, file).boxed()).await
+    pub async fn begin_file(&self, file: &NewFile) -> Result<BegunFile> {
+        let NewFile { id, user, name, created_at, expires_at, quota, request_ref } = file.clone();
+        transact!(self.0, ProcessCrash, |db| {
+            let request_ref = request_ref.as_deref();
+            let values = values![id, user, &*name, created_at, expires_at, quota as i64, request_ref];
+            if db.execute(BEGIN_FILE, values).await? == 1 {
+                return Ok(BegunFile::New);
+            }
+            // It has a digest once it is complete.
+            let earlier: Option<(FileId, String, Option<String>)> =
+                db.fetch_optional(FILE_OF_REQUEST, values![user, request_ref]).await?;
+            let (id, name, sha256) = earlier.ok_or(StoreError::NotFound("account"))?;
+            let record: Option<FileRecord> = db.fetch_optional(FILE, values![user, id]).await?;
+            Ok(BegunFile::Earlier(EarlierFile { name, complete: record.zip(sha256) }))
+        })
     }
 
     /// Adds lines at the time `at` to a file that is not complete. `first` is the number of the first one, from 1. Only the last line of a
     /// file may lack its end. [`StoreError::FilesQuota`] if the quota of the file does not allow them;
     /// [`StoreError::NotFound`] if the file was not begun, is complete or is deleted.
-    pub async fn add_lines(
-        &self,
-        file: FileId,
-        first: u32,
-        lines: &[String],
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn add_lines(&self, file: FileId, first: u32, lines: &[String], at: Timestamp) -> Result<()> {
         if lines.is_empty() {
             return Ok(());
         }
         let chunks = chunks::of_lines(first, lines);
-        self.0.engine.transact(Durability::ProcessCrash, move |db| add(db, file, chunks, at).boxed()).await
+        transact!(self.0, ProcessCrash, |db| {
+            let bytes: usize = chunks.iter().map(|chunk| chunk.content.len()).sum();
+            let received = db.fetch_optional(RECEIVE_BYTES, values![file, bytes as i64, at]).await?;
+            let (user, quota): (UserId, u64) = received.ok_or(StoreError::NotFound("file"))?;
+            fits(db, user, quota).await?;
+            for Chunk { first, lines, content } in &chunks {
+                db.execute(ADD_CHUNK, values![file, *first, *lines, &**content]).await?;
+            }
+            Ok(())
+        })
     }
 
     /// Completes a file. [`StoreError::FilesQuota`] if its quota does not allow it, [`StoreError::Conflict`] if its account
@@ -119,16 +133,27 @@ impl Store {
         content: FileContent,
         expires_at: Timestamp,
         most: u32,
-    ) -> Result<(), StoreError> {
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| complete(db, file, content, expires_at, most).boxed())
-            .await
+    ) -> Result<()> {
+        let FileContent { bytes, lines, sha256 } = content;
+        transact!(self.0, PowerLoss, |db| {
+            let received = db.fetch_optional(RECEIVED_FILE, values![file]).await?;
+            let (user, quota): (UserId, u64) = received.ok_or(StoreError::NotFound("file"))?;
+            // Two files of an account are not completed at once.
+            account::lock_live(db, user).await?;
+            if fits(db, user, quota).await? > most {
+                return Err(StoreError::Conflict("the account has too many files; delete some first"));
+            }
+            let values = values![file, bytes as i64, lines, expires_at, sha256.as_deref()];
+            match db.execute(COMPLETE_FILE, values).await? {
+                1 => Ok(()),
+                _ => Err(StoreError::NotFound("file")),
+            }
+        })
     }
 
     /// Returns a complete file of an account.
-    pub async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError> {
-        self.0.engine.fetch_optional(FILE, values![user, id]).await
+    pub async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>> {
+        self.0.fetch_optional(FILE, values![user, id]).await
     }
 
     /// Returns up to `limit` complete files of an account, newest first, after this position.
@@ -137,123 +162,61 @@ impl Store {
         user: UserId,
         after: Option<ListPosition<FileId>>,
         limit: u32,
-    ) -> Result<Vec<FileRecord>, StoreError> {
-        newest_first(&self.0.engine, FILES_OF, user, after, limit).await
+    ) -> Result<Vec<FileRecord>> {
+        newest_first(&self.0, FILES_OF, user, after, limit).await
     }
 
     /// Returns up to `limit` lines of a file with numbers above `after`, in order: fewer if they are long, none after the
     /// last one.
-    pub async fn lines(
-        &self,
-        file: FileId,
-        after: u32,
-        limit: u32,
-    ) -> Result<Vec<(u32, String)>, StoreError> {
+    pub async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>> {
         let to = i64::from(after) + i64::from(limit);
         let read: Vec<Chunk> =
-            self.0.engine.fetch_all(CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
+            self.0.fetch_all(CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
         chunks::lines(&read, after, limit)
     }
 
     /// Returns the money of an account, with that of the accounts that are funded with it.
-    pub async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError> {
-        let funds = self.0.engine.fetch_optional(FUNDS_TOGETHER, values![user]).await?;
+    pub async fn funds(&self, user: UserId) -> Result<MicroUsd> {
+        let funds = self.0.fetch_optional(FUNDS_TOGETHER, values![user]).await?;
         Ok(funds.unwrap_or_default())
     }
 
     /// Returns the bytes of the files and results of all accounts. Results of batches that have not ended are not counted.
-    pub async fn stored_bytes(&self) -> Result<u64, StoreError> {
-        let total = self.0.engine.fetch_optional(STORED_TOTAL, &[]).await?;
+    pub async fn stored_bytes(&self) -> Result<u64> {
+        let total = self.0.fetch_optional(STORED_TOTAL, &[]).await?;
         Ok(total.unwrap_or_default())
     }
 
     /// Deletes a file of an account, whether complete or not.
-    pub async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError> {
-        self.0.engine.transact(Durability::PowerLoss, move |db| delete(db, user, id).boxed()).await
+    pub async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion> {
+        transact!(self.0, PowerLoss, |db| delete(db, user, id).await)
     }
 
     /// Deletes up to `limit` files: expired ones that no open batch reads, and incomplete ones that got no line since
-    /// `unfinished`. Returns their number.
-    pub async fn delete_old_files(
-        &self,
-        now: Timestamp,
-        unfinished: Timestamp,
-        limit: u32,
-    ) -> Result<u64, StoreError> {
-        let old: Vec<(FileId, UserId)> =
-            self.0.engine.fetch_all(OLD_FILES, values![now, unfinished, limit]).await?;
+    /// `unfinished`. Queues the private polls of their batches to be deleted. Returns the number of files.
+    pub async fn delete_old_files(&self, now: Timestamp, unfinished: Timestamp, limit: u32) -> Result<u64> {
+        let old: Vec<(FileId, UserId)> = self.0.fetch_all(OLD_FILES, values![now, unfinished, limit]).await?;
         let mut deleted = 0;
         for (file, user) in old {
-            let expiring =
-                self.0.engine.transact(Durability::PowerLoss, move |db| expire(db, user, file).boxed());
-            let outcome = expiring.await?;
-            deleted += u64::from(outcome == FileDeletion::Deleted);
+            deleted += transact!(self.0, PowerLoss, |db| {
+                let is_deleted = delete(db, user, file).await? == FileDeletion::Deleted;
+                if is_deleted {
+                    db.execute(ERASE_POLLS_OF_FILE, values![file]).await?;
+                }
+                Ok(u64::from(is_deleted))
+            })?;
         }
         Ok(deleted)
     }
 }
 
-async fn begin(db: &mut Connection<'_>, file: NewFile) -> Result<BegunFile, StoreError> {
-    let NewFile { id, user, name, created_at, expires_at, quota, request_ref } = file;
-    let request_ref = request_ref.as_deref();
-    let values = values![id, user, &*name, created_at, expires_at, quota as i64, request_ref];
-    if db.execute(BEGIN_FILE, values).await? == 1 {
-        return Ok(BegunFile::New);
-    }
-    // It has a digest once it is complete.
-    let earlier: Option<(FileId, String, Option<String>)> =
-        db.fetch_optional(FILE_OF_REQUEST, values![user, request_ref]).await?;
-    let (id, name, sha256) = earlier.ok_or(StoreError::NotFound("account"))?;
-    let record: Option<FileRecord> = db.fetch_optional(FILE, values![user, id]).await?;
-    Ok(BegunFile::Earlier(EarlierFile { name, complete: record.zip(sha256) }))
-}
-
-/// Adds chunks, unless the files of the account would then exceed their quota.
-async fn add(
-    db: &mut Connection<'_>,
-    file: FileId,
-    chunks: Vec<Chunk>,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let bytes: usize = chunks.iter().map(|chunk| chunk.content.len()).sum();
-    let received = db.fetch_optional(RECEIVE_BYTES, values![file, bytes as i64, at]).await?;
-    let (user, quota): (UserId, u64) = received.ok_or(StoreError::NotFound("file"))?;
-    fits(db, user, quota).await?;
-    for Chunk { first, lines, content } in &chunks {
-        db.execute(ADD_CHUNK, values![file, *first, *lines, &**content]).await?;
-    }
-    Ok(())
-}
-
 /// Fails if the files of the account exceed their quota. Returns their number.
-async fn fits(db: &mut Connection<'_>, user: UserId, quota: u64) -> Result<u32, StoreError> {
+async fn fits(db: &mut Connection<'_>, user: UserId, quota: u64) -> Result<u32> {
     let (count, bytes): (u32, u64) = db.fetch_one(FILES_TOTAL, values![user]).await?;
     if bytes > quota { Err(StoreError::FilesQuota(quota)) } else { Ok(count) }
 }
 
-async fn complete(
-    db: &mut Connection<'_>,
-    file: FileId,
-    content: FileContent,
-    expires_at: Timestamp,
-    most: u32,
-) -> Result<(), StoreError> {
-    let received = db.fetch_optional(RECEIVED_FILE, values![file]).await?;
-    let (user, quota): (UserId, u64) = received.ok_or(StoreError::NotFound("file"))?;
-    // Two files of an account are not completed at once.
-    account::lock_live(db, user).await?;
-    if fits(db, user, quota).await? > most {
-        return Err(StoreError::Conflict("the account has too many files; delete some first"));
-    }
-    let FileContent { bytes, lines, sha256 } = content;
-    let values = values![file, bytes as i64, lines, expires_at, sha256.as_deref()];
-    match db.execute(COMPLETE_FILE, values).await? {
-        1 => Ok(()),
-        _ => Err(StoreError::NotFound("file")),
-    }
-}
-
-async fn delete(db: &mut Connection<'_>, user: UserId, file: FileId) -> Result<FileDeletion, StoreError> {
+async fn delete(db: &mut Connection<'_>, user: UserId, file: FileId) -> Result<FileDeletion> {
     if db.execute(LOCK_FILE, values![file, user]).await? == 0 {
         return Ok(FileDeletion::Unknown);
     }
@@ -264,17 +227,8 @@ async fn delete(db: &mut Connection<'_>, user: UserId, file: FileId) -> Result<F
     Ok(FileDeletion::Deleted)
 }
 
-/// Deletes a file whose time is over, and queues the private polls of its batches to be deleted.
-async fn expire(db: &mut Connection<'_>, user: UserId, file: FileId) -> Result<FileDeletion, StoreError> {
-    let outcome = delete(db, user, file).await?;
-    if outcome == FileDeletion::Deleted {
-        db.execute(ERASE_POLLS_OF_FILE, values![file]).await?;
-    }
-    Ok(outcome)
-}
-
 /// Deletes a file with its lines.
-pub(crate) async fn erase(db: &mut Connection<'_>, file: &str) -> Result<(), StoreError> {
+pub(crate) async fn erase(db: &mut Connection<'_>, file: &str) -> Result<()> {
     db.execute(DELETE_CHUNKS, values![file]).await?;
     db.execute(DELETE_FILE, values![file]).await.map(drop)
 }

@@ -8,7 +8,7 @@ use ep_polling::time::Timestamp;
 use crate::accounts::Email;
 use crate::ids::{KeyId, UserId};
 use crate::row::{Columns, FromRow, from_row};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// A new key, without its plaintext, which is never stored.
 #[derive(Debug, Clone)]
@@ -113,17 +113,11 @@ pub struct StoredKey {
 from_row!(KeyFunds { available, held });
 from_row!(KeySpending { total, today });
 from_row!(KeyOwner { key, user, terms });
-
-impl FromRow for KeyTerms {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self { scope: columns.name()?, expires_at: columns.get()?, caps: columns.get()? })
-    }
-}
-
+from_row!(KeyTerms { scope: name, expires_at, caps });
 from_row!(SpendingCaps { total, daily });
 
 impl FromRow for StoredKey {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         Ok(Self {
             id: columns.get()?,
             prefix: columns.get()?,

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::accounts::account;
 use crate::accounts::account::accounts_of;
-use crate::connection::{Connection, Durability};
+use crate::connection::Connection;
 use crate::handles::Vault;
 use crate::ids::{KeyId, UserId};
 use crate::keys::Creator;
@@ -17,7 +16,7 @@ use crate::keys::{
     Added, KeyAccount, KeyFunds, KeyOwner, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoredKey,
 };
 use crate::ledger::transfers;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::{day, values};
 
 /// Adds a key, unless its account ($12) already has the maximum number of active keys.
@@ -67,25 +66,26 @@ const REVOKE_KEYS: &str = concat!(
 impl Vault {
     /// Adds a key. [`StoreError::NotFound`] for an unknown user, [`StoreError::Conflict`] if the id or the
     /// hash exists.
-    pub async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError> {
+    pub async fn add_key(&self, key: &NewKey) -> Result<Added> {
         let key = key.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| async move { add(db, &key, key.user).await }.boxed())
-            .await
+        transact!(self.0, PowerLoss, |db| add(db, &key, key.user).await)
     }
 
     /// Adds a pre-funded key, creates its account, and moves an amount from the funder's account to it, in
     /// one transaction. Otherwise like [`Self::add_key`]; [`StoreError::InsufficientBalance`] if the
     /// funder has less, [`StoreError::Frozen`] if the funder is frozen.
-    pub async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError> {
-        let (key, account) = (key.clone(), account.clone());
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { add_funded(db, &key, &account).await }.boxed()
-            })
-            .await
+    pub async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added> {
+        let (key, KeyAccount { funder, amount, email }) = (key.clone(), account.clone());
+        transact!(self.0, PowerLoss, |db| {
+            account::may_spend(db, funder).await?;
+            account::create(db, key.user, &email, Some(funder), key.created_at).await?;
+            let added = add(db, &key, funder).await?;
+            if added == Added::Active {
+                let reference = format!("fund:{}", key.id);
+                transfers::move_funds(db, funder, key.user, amount, &reference, key.created_at).await?;
+            }
+            Ok(added)
+        })
     }
 
     /// Moves an amount from an account to its active pre-funded key, once per `reference`. Returns the money
@@ -98,62 +98,67 @@ impl Vault {
         amount: MicroUsd,
         reference: &str,
         at: Timestamp,
-    ) -> Result<KeyFunds, StoreError> {
+    ) -> Result<KeyFunds> {
         let reference = reference.to_owned();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { fund(db, funder, key, amount, &reference, at).await }.boxed()
-            })
-            .await
+        transact!(self.0, PowerLoss, |db| {
+            account::may_spend(db, funder).await?;
+            let account = db.fetch_optional(FUNDED_ACCOUNT, values![key, funder, at]).await?;
+            let account: UserId = account.ok_or(StoreError::NotFound("pre-funded key"))?;
+            account::lock(db, account).await?;
+            transfers::move_funds(db, funder, account, amount, &reference, at).await?;
+            db.fetch_one(FUNDS, values![account]).await
+        })
     }
 
     /// Returns the newest [`MAX_LISTED_KEYS`] keys of this user, including those it has funded, newest first.
-    pub async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError> {
-        let values = values![user, MAX_LISTED_KEYS, day(now)];
-        self.0.engine.fetch_all(KEYS_OF_USER, values).await
+    pub async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>> {
+        self.0.fetch_all(KEYS_OF_USER, values![user, MAX_LISTED_KEYS, day(now)]).await
     }
 
     /// Returns the id, user and terms of the key with this hash, unless it is revoked or expired.
-    pub async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError> {
-        self.0.engine.fetch_by_key(KEY_OWNER, values![hash.as_str(), now]).await
+    pub async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>> {
+        self.0.fetch_by_key(KEY_OWNER, values![hash.as_str(), now]).await
     }
 
     /// Revokes a key of this user, or one that it has funded, for good. Returns `false` if the user has no
     /// such active key. The remaining money of a pre-funded key returns to the funder; holds return when
     /// their polls are settled.
-    pub async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError> {
-        self.0.engine.transact(Durability::PowerLoss, move |db| revoke(db, user, key, at).boxed()).await
+    pub async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool> {
+        transact!(self.0, PowerLoss, |db| {
+            account::lock(db, user).await?;
+            match db.fetch_optional(REVOKE_KEY, values![key, user, at]).await? {
+                Some(account) => return_from(db, account, user, at).await.map(|()| true),
+                None => Ok(false),
+            }
+        })
     }
 
     /// Revokes all active keys of the new key's user, including those it has funded, and adds the new key, in
     /// one transaction. Returns the number of revoked keys. [`StoreError::NotFound`] for an unknown user.
-    pub async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError> {
+    pub async fn rotate_keys(&self, key: &NewKey) -> Result<u32> {
         let key = key.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| async move { rotate(db, &key).await }.boxed())
-            .await
+        transact!(self.0, PowerLoss, |db| {
+            // The account stays locked, so that no concurrently added key remains.
+            let revoked = revoke_all(db, key.user, key.created_at).await?;
+            add(db, &key, key.user).await?;
+            Ok(revoked as u32)
+        })
     }
 
     /// Stores the times of the last uses of keys. Unknown keys are ignored. A power loss may undo it.
-    pub async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+    pub async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<()> {
         let mut last_uses = BTreeMap::new();
         for (key, at) in used {
             let last = last_uses.entry(key.to_string()).or_insert(at.millis());
             *last = at.millis().max(*last);
         }
-        self.0.engine.touch_keys(last_uses.into_iter().collect()).await
+        self.0.touch_keys(last_uses.into_iter().collect()).await
     }
 }
 
 /// Adds a key that counts for an account. Locks the account first, so that concurrent additions are counted
 /// one after the other.
-pub(crate) async fn add(
-    db: &mut Connection<'_>,
-    key: &NewKey,
-    counts_for: UserId,
-) -> Result<Added, StoreError> {
+pub(crate) async fn add(db: &mut Connection<'_>, key: &NewKey, counts_for: UserId) -> Result<Added> {
     let NewKey { id, user, hash, prefix, label, terms, creator, created_at } = key;
     account::lock_live(db, counts_for).await?;
     let creator: Option<UserId> = match creator {
@@ -184,66 +189,9 @@ pub(crate) async fn add(
     })
 }
 
-/// Replaces all active keys with this one. Locks the account first, so that no concurrently added key
-/// remains.
-async fn rotate(db: &mut Connection<'_>, key: &NewKey) -> Result<u32, StoreError> {
-    let revoked = revoke_all(db, key.user, key.created_at).await?;
-    add(db, key, key.user).await?;
-    Ok(revoked as u32)
-}
-
-/// Adds a key with its own account, and moves an amount to that account.
-async fn add_funded(
-    db: &mut Connection<'_>,
-    key: &NewKey,
-    KeyAccount { funder, amount, email }: &KeyAccount,
-) -> Result<Added, StoreError> {
-    account::may_spend(db, *funder).await?;
-    account::create(db, key.user, email, Some(*funder), key.created_at).await?;
-    let added = add(db, key, *funder).await?;
-    if added == Added::Active {
-        let reference = format!("fund:{}", key.id);
-        transfers::move_funds(db, *funder, key.user, *amount, &reference, key.created_at).await?;
-    }
-    Ok(added)
-}
-
-async fn fund(
-    db: &mut Connection<'_>,
-    funder: UserId,
-    key: KeyId,
-    amount: MicroUsd,
-    reference: &str,
-    at: Timestamp,
-) -> Result<KeyFunds, StoreError> {
-    account::may_spend(db, funder).await?;
-    let account = db.fetch_optional(FUNDED_ACCOUNT, values![key, funder, at]).await?;
-    let account: UserId = account.ok_or(StoreError::NotFound("pre-funded key"))?;
-    account::lock(db, account).await?;
-    transfers::move_funds(db, funder, account, amount, reference, at).await?;
-    db.fetch_one(FUNDS, values![account]).await
-}
-
-async fn revoke(
-    db: &mut Connection<'_>,
-    user: UserId,
-    key: KeyId,
-    at: Timestamp,
-) -> Result<bool, StoreError> {
-    account::lock(db, user).await?;
-    match db.fetch_optional(REVOKE_KEY, values![key, user, at]).await? {
-        Some(account) => return_from(db, account, user, at).await.map(|()| true),
-        None => Ok(false),
-    }
-}
-
 /// Revokes all active keys of a user, including the pre-funded ones; returns their number. Locks the account
 /// first, so that no concurrently added key remains.
-pub(crate) async fn revoke_all(
-    db: &mut Connection<'_>,
-    user: UserId,
-    at: Timestamp,
-) -> Result<u64, StoreError> {
+pub(crate) async fn revoke_all(db: &mut Connection<'_>, user: UserId, at: Timestamp) -> Result<u64> {
     account::lock(db, user).await?;
     let revoked: Vec<UserId> = db.fetch_all(REVOKE_KEYS, values![user, at]).await?;
     for account in &revoked {
@@ -253,12 +201,7 @@ pub(crate) async fn revoke_all(
 }
 
 /// Returns the balance of a revoked key to its funder, if the key has its own account.
-async fn return_from(
-    db: &mut Connection<'_>,
-    account: UserId,
-    funder: UserId,
-    at: Timestamp,
-) -> Result<(), StoreError> {
+async fn return_from(db: &mut Connection<'_>, account: UserId, funder: UserId, at: Timestamp) -> Result<()> {
     if account == funder {
         return Ok(());
     }
@@ -269,7 +212,7 @@ async fn return_from(
 pub(crate) async fn available_on_keys(
     db: &mut Connection<'_>,
     funder: UserId,
-) -> Result<Vec<(UserId, MicroUsd)>, StoreError> {
+) -> Result<Vec<(UserId, MicroUsd)>> {
     let mut accounts = Vec::new();
     for account in db.fetch_all(FUNDED_BY, values![funder]).await? {
         accounts.push((account, account::lock(db, account).await?.available));
@@ -285,7 +228,7 @@ pub(crate) async fn reclaim(
     mut needed: MicroUsd,
     reference: &str,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     for (account, available) in on_keys {
         let amount = available.min(needed);
         if !amount.is_zero() {

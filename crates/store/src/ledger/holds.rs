@@ -17,7 +17,7 @@ use crate::ledger::transfers;
 use crate::ledger::transfers::ADD_TRANSFER;
 use crate::polls::NewPoll;
 use crate::row::from_row;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::{day, values};
 
 const ADD_HOLD: &str =
@@ -45,11 +45,7 @@ const KEY_CAPS: &str = "SELECT cap, daily_cap FROM api_keys WHERE id = $1";
 
 /// Reserves money for a poll opened in this transaction; returns the amount. Other transactions do not see
 /// the poll yet, so its hold may be locked after its account.
-pub(crate) async fn reserve(
-    db: &mut Connection<'_>,
-    poll: &NewPoll,
-    hold: Hold,
-) -> Result<MicroUsd, StoreError> {
+pub(crate) async fn reserve(db: &mut Connection<'_>, poll: &NewPoll, hold: Hold) -> Result<MicroUsd> {
     let NewPoll { id, owner, capped, created_at, .. } = poll;
     let owner = owner.ok_or(StoreError::NotFound("account"))?;
     let today = day(*created_at);
@@ -68,7 +64,7 @@ pub(crate) async fn reserve_for_batch(
     batch: &LockedBatch,
     hold: Hold,
     at: Timestamp,
-) -> Result<MicroUsd, StoreError> {
+) -> Result<MicroUsd> {
     let capped = match batch.key {
         Some(key) => Some(CappedKey { key, caps: db.fetch_one(KEY_CAPS, values![Some(key)]).await? }),
         None => None,
@@ -83,7 +79,7 @@ async fn set_aside(
     capped: Option<CappedKey>,
     hold: Hold,
     today: i64,
-) -> Result<MicroUsd, StoreError> {
+) -> Result<MicroUsd> {
     let LockedAccount { available, frozen, .. } = account::lock(db, owner).await?;
     if frozen && !hold.at_most.is_zero() {
         return Err(StoreError::Frozen);
@@ -115,7 +111,7 @@ pub(crate) async fn draw_from_batch(
     poll: &NewPoll,
     batch: BatchId,
     hold: Hold,
-) -> Result<MicroUsd, StoreError> {
+) -> Result<MicroUsd> {
     let locked: Option<LockedBatch> =
         db.fetch_optional(crate::batches::sql::LOCK_BATCH, values![batch]).await?;
     let locked = locked.ok_or(StoreError::NotFound("open batch"))?;
@@ -125,8 +121,7 @@ pub(crate) async fn draw_from_batch(
     }
     let amount = hold.at_most.min(left);
     if !amount.is_zero() {
-        let row = values![&poll.id, locked.user, amount, locked.key, locked.day, batch];
-        db.execute(ADD_HOLD, row).await?;
+        db.execute(ADD_HOLD, values![&poll.id, locked.user, amount, locked.key, locked.day, batch]).await?;
         let drawn = values![batch, -amount.micro()];
         exactly_one(db.execute(crate::batches::sql::CHANGE_BATCH_MONEY, drawn).await?)?;
     }
@@ -139,7 +134,7 @@ pub(crate) async fn release_from_batch(
     id: BatchId,
     batch: &LockedBatch,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     if batch.held.is_zero() {
         return Ok(());
     }
@@ -165,7 +160,7 @@ async fn release(
     debited: MicroUsd,
     reference: &str,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     if let Some(funder) = funder {
         account::lock(db, funder).await?;
     }
@@ -184,7 +179,7 @@ async fn cap_left(
     db: &mut Connection<'_>,
     CappedKey { key, caps }: CappedKey,
     today: i64,
-) -> Result<MicroUsd, StoreError> {
+) -> Result<MicroUsd> {
     let KeySpending { total, today } = db.fetch_one(KEY_SPENDING, values![key, today]).await?;
     Ok(caps.left(total, today).unwrap_or(MicroUsd::MAX))
 }
@@ -209,7 +204,7 @@ pub(crate) async fn capture(
     poll: &PollId,
     amount: MicroUsd,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let hold: Option<EndedHold> = db.fetch_optional(END_HOLD, values![poll, amount]).await?;
     let Some(EndedHold { account, amount: held, captured, key, day, batch, funder }) = hold else {
         return Ok(());

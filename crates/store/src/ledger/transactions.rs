@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use crate::accounts::account;
-use crate::connection::{Connection, Durability};
+use crate::connection::Connection;
 use crate::handles::{Store, Treasury};
 use crate::ids::UserId;
 use crate::lease::Lease;
@@ -17,7 +17,7 @@ use crate::polls::rosters::RosterCache;
 use crate::polls::sql::{postgres_explanations_cost, sqlite_explanations_cost};
 use crate::reputation::transactions as reputation;
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::values;
 
 /// Settled polls with a capture that differs from the cost of their calls, limited to the hold.
@@ -114,30 +114,25 @@ const DEPOSITS_IN_STATUS: &str = "SELECT id FROM deposits WHERE status = $1 ORDE
 /// Reads balances, without changes.
 impl Store {
     /// Returns an account's balance; `None` for an unknown user.
-    pub async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
-        self.0.engine.fetch_optional(BALANCE, values![user]).await
+    pub async fn balance(&self, user: UserId) -> Result<Option<Balance>> {
+        self.0.fetch_optional(BALANCE, values![user]).await
     }
 }
 
 /// Moves money into accounts. [`PollStore`](crate::PollStore) moves it out.
 impl Treasury {
     /// Credits an account with an amount above zero, once per `reference`. Acknowledged once a power loss
-    /// cannot undo it. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the
-    /// reference was used for another amount or account.
+    /// cannot undo it. [`StoreError::NotFound`](crate::StoreError::NotFound) for an unknown user;
+    /// [`StoreError::Conflict`](crate::StoreError::Conflict) if the reference was used for another amount or account.
     pub async fn credit(
         &self,
         user: UserId,
         amount: MicroUsd,
         reference: &str,
         at: Timestamp,
-    ) -> Result<CreditOutcome, StoreError> {
+    ) -> Result<CreditOutcome> {
         let reference = reference.to_owned();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { credit(db, user, amount, &reference, at).await }.boxed()
-            })
-            .await
+        transact!(self.0, PowerLoss, |db| credit(db, user, amount, &reference, at).await)
     }
 
     /// Checks in one snapshot that
@@ -150,12 +145,9 @@ impl Treasury {
     /// - the sums of reputation equal those over the ballots,
     /// - every poll is settled this long after its deadline (a waiting poll: after its lease),
     /// - no lease ends later than this long and [`CLOCKS_APART`](crate::CLOCKS_APART) from now.
-    pub async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError> {
+    pub async fn audit(&self, settled_within: Duration) -> Result<Audit> {
         let rosters = self.0.rosters.clone();
-        self.0
-            .engine
-            .snapshot(move |db| async move { audit(db, &rosters, settled_within).await }.boxed())
-            .await
+        self.0.snapshot(move |db| async move { audit(db, &rosters, settled_within).await }.boxed()).await
     }
 }
 
@@ -167,7 +159,7 @@ pub(crate) async fn credit(
     amount: MicroUsd,
     reference: &str,
     at: Timestamp,
-) -> Result<CreditOutcome, StoreError> {
+) -> Result<CreditOutcome> {
     credit_from(db, CREDITS_ACCOUNT, user, amount, reference, at).await
 }
 
@@ -179,9 +171,8 @@ pub(crate) async fn credit_from(
     amount: MicroUsd,
     reference: &str,
     at: Timestamp,
-) -> Result<CreditOutcome, StoreError> {
-    let transfer = values![reference, source, user, amount, at];
-    if db.execute(ADD_TRANSFER, transfer).await? == 0 {
+) -> Result<CreditOutcome> {
+    if db.execute(ADD_TRANSFER, values![reference, source, user, amount, at]).await? == 0 {
         return transfers::made_before(db, reference, source, &user.to_string(), amount).await;
     }
     let funder: Option<UserId> = db.fetch_optional(FUNDER, values![user]).await?;
@@ -196,11 +187,7 @@ pub(crate) async fn credit_from(
     Ok(CreditOutcome::Credited)
 }
 
-async fn audit(
-    db: &mut Connection<'_>,
-    rosters: &RosterCache,
-    settled_within: Duration,
-) -> Result<Audit, StoreError> {
+async fn audit(db: &mut Connection<'_>, rosters: &RosterCache, settled_within: Duration) -> Result<Audit> {
     let (accounts, transfers) = db.fetch_one(AUDIT_SIZE, values![]).await?;
     Ok(Audit {
         accounts,

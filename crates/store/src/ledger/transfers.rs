@@ -9,7 +9,7 @@ use crate::accounts::account::LockedAccount;
 use crate::connection::Connection;
 use crate::ids::{KeyId, UserId};
 use crate::ledger::CreditOutcome;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
 /// The columns of [`crate::TransferRecord`].
@@ -37,7 +37,7 @@ pub(crate) async fn move_funds(
     amount: MicroUsd,
     reference: &str,
     at: Timestamp,
-) -> Result<CreditOutcome, StoreError> {
+) -> Result<CreditOutcome> {
     let debited = debit(db, from, &to.to_string(), amount, reference, at).await?;
     if debited == CreditOutcome::Credited {
         add(db, to, amount).await?;
@@ -46,7 +46,7 @@ pub(crate) async fn move_funds(
 }
 
 /// Adds an amount to the posted balance of an account.
-pub(crate) async fn add(db: &mut Connection<'_>, user: UserId, amount: MicroUsd) -> Result<(), StoreError> {
+pub(crate) async fn add(db: &mut Connection<'_>, user: UserId, amount: MicroUsd) -> Result<()> {
     if db.execute(CREDIT, values![user, amount]).await? == 0 {
         account::lock(db, user).await?;
         return Err(StoreError::BalanceLimit);
@@ -63,10 +63,9 @@ pub(crate) async fn debit(
     amount: MicroUsd,
     reference: &str,
     at: Timestamp,
-) -> Result<CreditOutcome, StoreError> {
+) -> Result<CreditOutcome> {
     let LockedAccount { available, .. } = account::lock(db, from).await?;
-    let transfer = values![reference, from, to, amount, at];
-    if db.execute(ADD_TRANSFER, transfer).await? == 0 {
+    if db.execute(ADD_TRANSFER, values![reference, from, to, amount, at]).await? == 0 {
         return made_before(db, reference, &from.to_string(), to, amount).await;
     }
     match db.execute(DEBIT, values![from, amount]).await? {
@@ -82,7 +81,7 @@ pub(crate) async fn made_before(
     from: &str,
     to: &str,
     amount: MicroUsd,
-) -> Result<CreditOutcome, StoreError> {
+) -> Result<CreditOutcome> {
     let earlier: TransferRecord = db.fetch_one(TRANSFER, values![reference]).await?;
     if earlier.to != to || earlier.from != from {
         Err(StoreError::Conflict("this reference was already used for another account; use a new one"))
@@ -101,7 +100,7 @@ pub(crate) async fn return_funds(
     funder: UserId,
     reference: &str,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let active: Option<KeyId> = db.fetch_optional(IS_ACTIVE, values![account]).await?;
     let left = account::lock(db, account).await?.available;
     if active.is_some() || left.is_zero() {

@@ -5,7 +5,7 @@ use ep_polling::money::{Spend, SpendBasis};
 
 use crate::error::{UnexpectedData, failed};
 use crate::row::{Columns, FromRow, Json, Name};
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 
 /// The stored numbers of bases and modes are indices into these lists. New names are appended.
 pub(crate) const BASES: [SpendBasis; 4] =
@@ -70,7 +70,7 @@ fn name_of<T: Copy>(names: &[T], number: i64) -> Option<T> {
 }
 
 impl FromRow for Ballot {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let (seq, position, choice): (_, _, Option<usize>) = columns.get()?;
         let (latency_ms, at_ms, amount) = columns.get()?;
         let (basis, mode, reasoned) = columns.get()?;

@@ -5,7 +5,7 @@ use ep_polling::poll_id::PollId;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// The kind of a change to a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,9 +41,9 @@ pub const MAX_ANNOUNCED: usize = 100;
 #[async_trait]
 pub trait PollChanges: Send + Sync {
     /// Announces up to [`MAX_ANNOUNCED`] changes to all listeners, including this process.
-    async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError>;
+    async fn announce(&self, changes: &[PollChange]) -> Result<()>;
 
     /// Returns a stream of the changes announced from now on. It ends when announcements may have been
     /// missed.
-    async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError>;
+    async fn listen(&self) -> Result<BoxStream<'static, PollChange>>;
 }

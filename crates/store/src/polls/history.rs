@@ -15,7 +15,7 @@ use crate::polls::sql::{postgres_explanations_cost, sqlite_explanations_cost};
 use crate::polls::{Closing, plans};
 use crate::row::{Columns, FromRow, from_row};
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::{DAY_MS, json, values};
 
 /// A poll in a list, without its roster and its single votes.
@@ -87,7 +87,7 @@ pub struct PollSearch<'a> {
 }
 
 impl FromRow for DaySpending {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let day: i64 = columns.get()?;
         Ok(Self {
             day: Timestamp::from_millis(day * DAY_MS),
@@ -276,9 +276,8 @@ pub(crate) const SPENDING_BY_DAY: Statement = Statement::of(
 /// Lists polls.
 impl Store {
     /// Returns up to `limit` polls of this user without rows of batches, newest first, after `offset` newer ones.
-    pub async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError> {
-        let page = values![user, limit, offset];
-        past_polls(self.0.engine.fetch_all(POLLS_OF_USER, page).await?)
+    pub async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>> {
+        past_polls(self.0.fetch_all(POLLS_OF_USER, values![user, limit, offset]).await?)
     }
 
     /// Returns up to `limit` polls of this user, newest first, after this one in the list, or from the
@@ -289,15 +288,14 @@ impl Store {
         scope: PollScope,
         limit: u32,
         after: Option<(Timestamp, &PollId)>,
-    ) -> Result<Vec<PastPoll>, StoreError> {
+    ) -> Result<Vec<PastPoll>> {
         let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
         let page = values![user, limit, at, id];
         past_polls(match scope {
-            PollScope::Asked => self.0.engine.fetch_all(POLLS_AFTER, page).await?,
-            PollScope::All => self.0.engine.fetch_all(ALL_POLLS_AFTER, page).await?,
+            PollScope::Asked => self.0.fetch_all(POLLS_AFTER, page).await?,
+            PollScope::All => self.0.fetch_all(ALL_POLLS_AFTER, page).await?,
             PollScope::Batch(batch) => {
-                let page = values![user, limit, at, id, batch];
-                self.0.engine.fetch_all(POLLS_OF_BATCH_AFTER, page).await?
+                self.0.fetch_all(POLLS_OF_BATCH_AFTER, values![user, limit, at, id, batch]).await?
             }
         })
     }
@@ -309,23 +307,23 @@ impl Store {
         search: PollSearch<'_>,
         limit: u32,
         offset: u32,
-    ) -> Result<Vec<PastPoll>, StoreError> {
+    ) -> Result<Vec<PastPoll>> {
         let PollSearch { words, running, batch } = search;
         let spellings: Vec<Vec<String>> = words.iter().map(|word| spellings(word)).collect();
         let spellings = json(&spellings)?;
         past_polls(if let Some(batch) = batch {
             let find = if running { FIND_RUNNING_IN_BATCH } else { FIND_IN_BATCH };
-            self.0.engine.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
+            self.0.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
         } else {
             let find = if running { FIND_RUNNING } else { FIND_POLLS };
-            self.0.engine.fetch_all(find, values![user, limit, offset, &*spellings]).await?
+            self.0.fetch_all(find, values![user, limit, offset, &*spellings]).await?
         })
     }
 
     /// Returns this user's totals per day of ended polls accepted since then, oldest first. Days without
     /// polls are omitted.
-    pub async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
-        self.0.engine.fetch_all(SPENDING_BY_DAY, values![user, since.millis()]).await
+    pub async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>> {
+        self.0.fetch_all(SPENDING_BY_DAY, values![user, since.millis()]).await
     }
 }
 
@@ -376,7 +374,7 @@ from_row!(PollChoice {
 });
 
 /// Returns a listed poll from its choices.
-fn past_poll(choices: &[PollChoice]) -> Result<PastPoll, StoreError> {
+fn past_poll(choices: &[PollChoice]) -> Result<PastPoll> {
     let [first, ..] = choices else { return Err(failed(UnexpectedData::MissingRow)) };
     plans::is_known(first.form)?;
     let options: Vec<String> = serde_json::from_str(&first.options).map_err(failed)?;
@@ -407,6 +405,6 @@ fn past_poll(choices: &[PollChoice]) -> Result<PastPoll, StoreError> {
     })
 }
 
-fn past_polls(rows: Vec<PollChoice>) -> Result<Vec<PastPoll>, StoreError> {
+fn past_polls(rows: Vec<PollChoice>) -> Result<Vec<PastPoll>> {
     rows.chunk_by(|a, b| a.id == b.id).map(past_poll).collect()
 }

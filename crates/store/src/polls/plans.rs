@@ -15,7 +15,7 @@ use crate::handles::Runtime;
 use crate::polls::rosters::RosterHash;
 use crate::row::from_row;
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::{json, values};
 
 /// `$lock` keeps other transactions from deleting the roster.
@@ -50,7 +50,7 @@ from_row!(StoredPlan { form, roster, seed, question, options, rules });
 
 impl StoredPlan {
     /// Decodes the plan. `members` are those of the stored roster.
-    pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<Plan, StoreError> {
+    pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<Plan> {
         is_known(self.form)?;
         let missing = || failed(UnexpectedData::Value("a plan"));
         let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new).ok_or_else(missing)?;
@@ -62,7 +62,7 @@ impl StoredPlan {
 }
 
 /// Fails for a form that only other releases know.
-pub(crate) fn is_known(form: i64) -> Result<(), StoreError> {
+pub(crate) fn is_known(form: i64) -> Result<()> {
     if form == FORM { Ok(()) } else { Err(StoreError::UnknownForm) }
 }
 
@@ -73,21 +73,16 @@ pub(crate) async fn add(
     plan: &Plan,
     members: &[Member],
     hash: &RosterHash,
-) -> Result<i64, StoreError> {
+) -> Result<i64> {
     let roster = match db.fetch_optional(ROSTER_BY_HASH, values![hash]).await? {
         Some(number) => number,
         None => add_roster(db, members, hash).await?,
     };
     let (options, rules) = (json(&plan.options)?, json(&plan.rules())?);
-    let row = values![roster, plan.seed.bytes(), &*plan.question, options, rules];
-    db.fetch_one(ADD_PLAN, row).await
+    db.fetch_one(ADD_PLAN, values![roster, plan.seed.bytes(), &*plan.question, options, rules]).await
 }
 
-async fn add_roster(
-    db: &mut Connection<'_>,
-    members: &[Member],
-    hash: &RosterHash,
-) -> Result<i64, StoreError> {
+async fn add_roster(db: &mut Connection<'_>, members: &[Member], hash: &RosterHash) -> Result<i64> {
     match db.fetch_optional(ADD_ROSTER, values![hash, json(&members)?]).await? {
         Some(number) => Ok(number),
         // Another transaction has added it since.
@@ -97,8 +92,7 @@ async fn add_roster(
 
 impl Runtime {
     /// Deletes rosters without polls. Returns their number.
-    pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
-        let engine = &self.database.engine;
-        engine.execute(Durability::ProcessCrash, DELETE_UNUSED_ROSTERS, values![]).await
+    pub async fn delete_unused_rosters(&self) -> Result<u64> {
+        self.database.execute(Durability::ProcessCrash, DELETE_UNUSED_ROSTERS, values![]).await
     }
 }

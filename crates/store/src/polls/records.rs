@@ -17,7 +17,7 @@ use crate::ids::UserId;
 use crate::keys::CappedKey;
 use crate::lease::Lease;
 use crate::row::{columns, from_row};
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::webhooks::WebhookUrl;
 
 /// A new poll.
@@ -209,33 +209,27 @@ pub trait PollStore: Send + Sync {
     /// cannot undo it. The hold takes the lesser of `at_most` and the available balance;
     /// [`StoreError::InsufficientBalance`] if less than `at_least` is available. [`StoreError::Conflict`] if
     /// the id exists, [`StoreError::NotFound`] for an unknown owner or a hold without an owner.
-    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened> {
         let opened = self.open_all(std::slice::from_ref(poll), lease).await?;
         opened.into_iter().next().ok_or(StoreError::NotFound("poll"))
     }
 
     /// Opens polls like [`open`](Self::open), all or none, in one transaction.
-    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>, StoreError>;
+    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>>;
 
     /// Starts the time of a queued poll. [`StoreError::NotFound`] if the poll is not running in this epoch.
-    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError>;
+    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<()>;
 
     /// Adds ballots, all or none. Acknowledged once a crash of the process cannot undo them.
     /// [`StoreError::Conflict`] if a member already has a ballot;
     /// [`StoreError::NotFound`] if the poll is not running in this epoch, so that nothing is added to a
     /// closed poll or to a poll of another process.
-    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError>;
+    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<()>;
 
     /// Adds the last ballots of a running poll and stores its decision, in one transaction. The poll runs on until
     /// its explanations are complete. A later call replaces the decision and its explanations. Acknowledged once a
     /// crash of the process cannot undo it. Fails like [`record`](Self::record).
-    async fn decide(
-        &self,
-        poll: &PollId,
-        epoch: Epoch,
-        last: &[Ballot],
-        decided: &Closing,
-    ) -> Result<(), StoreError>;
+    async fn decide(&self, poll: &PollId, epoch: Epoch, last: &[Ballot], decided: &Closing) -> Result<()>;
 
     /// Adds the last ballots of a running poll and closes it, in one transaction, acknowledged once a power
     /// loss cannot undo it. Captures its hold unless calls are still in flight. Fails like
@@ -247,7 +241,7 @@ pub trait PollStore: Send + Sync {
         last: &[Ballot],
         closing: &Closing,
         settlement: Settlement,
-    ) -> Result<(), StoreError>;
+    ) -> Result<()>;
 
     /// Settles a closed poll after its calls in flight have ended: captures `capture` (at most the hold),
     /// releases the rest and stores the cost of the unused calls. Returns `false` if it was already settled;
@@ -259,46 +253,46 @@ pub trait PollStore: Send + Sync {
         capture: MicroUsd,
         unused: MicroUsd,
         at: Timestamp,
-    ) -> Result<bool, StoreError>;
+    ) -> Result<bool>;
 
     /// Returns the poll with this id.
-    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError>;
+    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>>;
 
     /// Returns the opening of the poll with this request reference.
-    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError>;
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>>;
 
     /// Returns the progress of a poll.
-    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError>;
+    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>>;
 
     /// Returns the ballots of a poll with a sequence number above `after`, in order.
-    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError>;
+    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>>;
 
     /// Leases up to `limit` polls with a lease that ended at least `ago` to this worker: running polls, and
     /// closed polls never settled. Each poll goes to only one worker, in a new epoch. A lease that ends later
     /// than any correct clock allows counts as ended: see [`Lease::longest`]. Polls of an unknown format are
     /// skipped.
-    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError>;
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>>;
 
     /// Extends the leases on these polls to `lasts` from now, if they are still of these epochs, and returns
     /// their ids. Zero ends them.
-    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError>;
+    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>>;
 
     /// Marks a poll as cancelled for good, so that its process ends it. Returns `false` if the poll does not
     /// exist, or ended without being cancelled.
-    async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError>;
+    async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool>;
 
     /// True if a poll is marked as cancelled.
-    async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError>;
+    async fn is_cancelled(&self, id: &PollId) -> Result<bool>;
 
     /// Returns the running polls leased to this worker that are marked as cancelled.
-    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError>;
+    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>>;
 
     /// Deletes a settled poll for good, in one transaction: its question, options, ballots, feedback, agent
     /// tasks, notifications and stored replies. A row with its id, owner, times and cost remains, because the
     /// ledger refers to it; all other operations treat the poll as missing. Acknowledged once a power loss
     /// cannot undo it. `reply` takes the place of the stored replies about the poll, so that a repeated request opens no
     /// other. [`StoreError::NotFound`] if the poll does not exist or was already deleted.
-    async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion, StoreError>;
+    async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion>;
 
     /// Returns the time for which the only writer has waited for the lock of the database file, or for the disk. Zero if
     /// there are several writers. Work on a busy machine does not count.
@@ -307,7 +301,7 @@ pub trait PollStore: Send + Sync {
     }
 
     /// Fails if the database cannot be read and written.
-    async fn ping(&self) -> Result<(), StoreError>;
+    async fn ping(&self) -> Result<()>;
 }
 
 columns! {

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::connection::Connection;
 use crate::error::{UnexpectedData, failed};
 use crate::row::Json;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::{json, values};
 
 pub(crate) const ROSTER: &str = "SELECT members FROM rosters WHERE id = $1";
@@ -38,7 +38,7 @@ impl Default for RosterCache {
 
 impl RosterCache {
     /// Returns the hash of a roster. Polls of a preset share one roster, so it is rarely computed.
-    pub(crate) fn hash(&self, members: &Arc<[Member]>) -> Result<RosterHash, StoreError> {
+    pub(crate) fn hash(&self, members: &Arc<[Member]>) -> Result<RosterHash> {
         let address = members.as_ptr() as usize;
         if let Some((_, hash)) = self.hashes.get(&address) {
             return Ok(hash);
@@ -53,7 +53,7 @@ impl RosterCache {
         &self,
         db: &mut Connection<'_>,
         roster: Option<i64>,
-    ) -> Result<Arc<[Member]>, StoreError> {
+    ) -> Result<Arc<[Member]>> {
         match self.known(roster) {
             Ok(members) => Ok(members),
             Err(id) => self.add(id, db.fetch_optional(ROSTER, values![id]).await?),
@@ -66,11 +66,7 @@ impl RosterCache {
     }
 
     /// Adds a roster that was read.
-    pub(crate) fn add(
-        &self,
-        id: i64,
-        stored: Option<Json<Vec<Member>>>,
-    ) -> Result<Arc<[Member]>, StoreError> {
+    pub(crate) fn add(&self, id: i64, stored: Option<Json<Vec<Member>>>) -> Result<Arc<[Member]>> {
         let Json(members) = stored.ok_or_else(|| failed(UnexpectedData::MissingRow))?;
         let members: Arc<[Member]> = members.into();
         self.by_id.insert(id, Arc::clone(&members));

@@ -13,7 +13,7 @@ use crate::ids::UserId;
 use crate::polls::plans::StoredPlan;
 use crate::polls::{Closing, PollProgress, PollRecord};
 use crate::row::{Columns, FromRow, from_row};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::json;
 
 /// A poll whose roster is not read yet.
@@ -48,7 +48,7 @@ from_row!(StoredPoll {
 
 impl StoredPoll {
     /// Decodes the poll. `members` are those of its stored roster.
-    pub(crate) fn record(self, members: Arc<[Member]>) -> Result<PollRecord, StoreError> {
+    pub(crate) fn record(self, members: Arc<[Member]>) -> Result<PollRecord> {
         let plan = self.plan.decode(members)?;
         let explanations = explanations(self.explanations.as_deref())?;
         Ok(PollRecord {
@@ -65,7 +65,7 @@ impl StoredPoll {
 }
 
 impl FromRow for PollProgress {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let (text, unused_cost, explained): (Option<String>, _, Option<String>) = columns.get()?;
         let explanations = explanations(explained.as_deref())?;
         Ok(Self {
@@ -81,24 +81,24 @@ fn closing(
     text: Option<&str>,
     unused_calls_cost: Option<MicroUsd>,
     explanations: Vec<Explanation>,
-) -> Result<Option<Closing>, StoreError> {
+) -> Result<Option<Closing>> {
     let Some(text) = text else { return Ok(None) };
     let closing = serde_json::from_str(text).map_err(failed)?;
     Ok(Some(Closing { unused_calls_cost, explanations, ..closing }))
 }
 
 /// Decodes explanations; none for a poll without them.
-fn explanations(text: Option<&str>) -> Result<Vec<Explanation>, StoreError> {
+fn explanations(text: Option<&str>) -> Result<Vec<Explanation>> {
     text.map(serde_json::from_str).transpose().map(Option::unwrap_or_default).map_err(failed)
 }
 
 /// Serialises the explanations of a closing; `None` without any.
-pub(crate) fn explanations_json(closing: &Closing) -> Result<Option<String>, StoreError> {
+pub(crate) fn explanations_json(closing: &Closing) -> Result<Option<String>> {
     let explanations = &closing.explanations;
     if explanations.is_empty() { Ok(None) } else { json(explanations).map(Some) }
 }
 
 /// Serialises a closing without the cost of the unused calls, which becomes known later.
-pub(crate) fn closing_json(closing: &Closing) -> Result<String, StoreError> {
+pub(crate) fn closing_json(closing: &Closing) -> Result<String> {
     json(&Closing { unused_calls_cost: None, ..closing.clone() })
 }

@@ -10,7 +10,6 @@ use ep_polling::plan::FORM;
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use super::sql;
 use crate::connection::{Connection, Durability};
@@ -25,35 +24,30 @@ use crate::polls::{
     PollStore, plans,
 };
 use crate::reputation::transactions as reputation;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::tasks::transactions as tasks;
 use crate::value::{json, values};
 use crate::webhooks::WebhookUrl;
 
 #[async_trait]
 impl PollStore for Database {
-    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>, StoreError> {
+    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>> {
         let lease = lease.clone();
         let mut planned = Vec::with_capacity(polls.len());
         for poll in polls {
             let members = poll.plan.roster.in_registry_order(poll.plan.seed);
             planned.push((poll.clone(), self.rosters.hash(&members)?, members));
         }
-        self.engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move {
-                    let mut opened = Vec::with_capacity(planned.len());
-                    for (poll, hash, members) in &planned {
-                        opened.push(open(db, poll, &lease, members, hash).await?);
-                    }
-                    Ok(opened)
-                }
-                .boxed()
-            })
-            .await
+        transact!(self, PowerLoss, |db| {
+            let mut opened = Vec::with_capacity(planned.len());
+            for (poll, hash, members) in &planned {
+                opened.push(open(db, poll, &lease, members, hash).await?);
+            }
+            Ok(opened)
+        })
     }
 
-    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
+    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<()> {
         let values = values![poll, epoch, time];
         match self.engine.execute(Durability::ProcessCrash, sql::START_POLL, values).await? {
             1 => Ok(()),
@@ -61,23 +55,18 @@ impl PollStore for Database {
         }
     }
 
-    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
+    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<()> {
         if ballots.is_empty() { Ok(()) } else { self.engine.insert_ballots(poll, epoch, ballots).await }
     }
 
-    async fn decide(
-        &self,
-        poll: &PollId,
-        epoch: Epoch,
-        last: &[Ballot],
-        decided: &Closing,
-    ) -> Result<(), StoreError> {
+    async fn decide(&self, poll: &PollId, epoch: Epoch, last: &[Ballot], decided: &Closing) -> Result<()> {
         let (poll, last, decided) = (poll.clone(), last.to_vec(), decided.clone());
-        self.engine
-            .transact(Durability::ProcessCrash, move |db| {
-                async move { decide(db, &poll, epoch, &last, &decided).await }.boxed()
-            })
-            .await
+        transact!(self, ProcessCrash, |db| {
+            let explanations = explanations_json(&decided)?;
+            let row = values![&poll, epoch, closing_json(&decided)?, explanations.as_deref()];
+            let updated = db.fetch_optional(sql::DECIDE_POLL, row).await?;
+            add_last(db, updated, &last).await
+        })
     }
 
     async fn close(
@@ -87,13 +76,22 @@ impl PollStore for Database {
         last: &[Ballot],
         closing: &Closing,
         settlement: Settlement,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let (poll, last, closing) = (poll.clone(), last.to_vec(), closing.clone());
-        self.engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { close(db, &poll, epoch, &last, &closing, settlement).await }.boxed()
-            })
-            .await
+        transact!(self, PowerLoss, |db| {
+            let settled = settlement != Settlement::Later;
+            let explanations = explanations_json(&closing)?;
+            let json = closing_json(&closing)?;
+            let row =
+                values![&poll, epoch, json, closing.unused_calls_cost, settled, explanations.as_deref()];
+            let closed = db.fetch_optional(sql::CLOSE_POLL, row).await?;
+            add_last(db, closed, &last).await?;
+            tasks::end(db, &poll, &closing).await?;
+            match settlement {
+                Settlement::Capture(amount) => holds::capture(db, &poll, amount, closing.closed_at).await,
+                Settlement::Later => Ok(()),
+            }
+        })
     }
 
     async fn settle(
@@ -103,61 +101,66 @@ impl PollStore for Database {
         capture: MicroUsd,
         unused: MicroUsd,
         at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let poll = poll.clone();
-        self.engine
-            .transact(Durability::PowerLoss, move |db| {
-                async move { settle(db, &poll, epoch, capture, unused, at).await }.boxed()
-            })
-            .await
+        transact!(self, PowerLoss, |db| {
+            if db.execute(sql::SETTLE_POLL, values![&poll, epoch, unused]).await? == 1 {
+                holds::capture(db, &poll, capture, at).await?;
+                return Ok(true);
+            }
+            match db.fetch_optional(sql::POLL_IS_SETTLED, values![&poll]).await? {
+                Some(true) => Ok(false),
+                _ => Err(StoreError::NotFound("closed poll")),
+            }
+        })
     }
 
-    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
+    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>> {
         let poll: Option<StoredPoll> = self.engine.fetch_by_key(sql::POLL, values![id]).await?;
         let Some(poll) = poll else { return Ok(None) };
         let members = self.members(poll.plan.roster).await?;
         poll.record(members).map(Some)
     }
 
-    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
+    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>> {
         self.engine.fetch_optional(sql::POLL_PROGRESS, values![id]).await
     }
 
-    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>> {
         self.engine.fetch_by_key(sql::POLL_BY_REQUEST, values![request_ref]).await
     }
 
-    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
+    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>> {
         self.engine.fetch_all(sql::BALLOTS, values![id, after]).await
     }
 
-    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>> {
         // Leases lost in a power loss are claimed again.
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         self.engine.fetch_changed(Durability::ProcessCrash, sql::ADOPT_POLLS, values).await
     }
 
-    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
+    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>> {
         let held: Vec<(&str, i64)> = held.iter().map(|(id, epoch)| (id.as_str(), epoch.number())).collect();
         let held = json(&held)?;
         self.engine.fetch_changed(Durability::ProcessCrash, sql::RENEW_LEASES, values![held, lasts]).await
     }
 
-    async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool> {
         let added = self.engine.execute(Durability::PowerLoss, sql::CANCEL_POLL, values![id, at]).await?;
         Ok(added == 1 || self.is_cancelled(id).await?)
     }
 
-    async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError> {
+    async fn is_cancelled(&self, id: &PollId) -> Result<bool> {
         let cancelled: Option<PollId> = self.engine.fetch_optional(sql::IS_CANCELLED, values![id]).await?;
         Ok(cancelled.is_some())
     }
 
-    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
+    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>> {
         self.engine.fetch_all(sql::CANCELLED_OF, values![worker]).await
     }
 
-    async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion, StoreError> {
+    async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion> {
         reputation::delete_poll(self, id, at, reply).await
     }
 
@@ -165,14 +168,14 @@ impl PollStore for Database {
         self.engine.stalled_for()
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
+    async fn ping(&self) -> Result<()> {
         self.engine.ping().await
     }
 }
 
 impl Database {
     /// Returns the members of the roster with this number; none without a number.
-    async fn members(&self, roster: Option<i64>) -> Result<Arc<[Member]>, StoreError> {
+    async fn members(&self, roster: Option<i64>) -> Result<Arc<[Member]>> {
         match self.rosters.known(roster) {
             Ok(members) => Ok(members),
             Err(id) => self.rosters.add(id, self.engine.fetch_optional(ROSTER, values![id]).await?),
@@ -183,9 +186,8 @@ impl Database {
 impl Runtime {
     /// Deletes cancellation requests of settled polls, because their closings record the cancellation.
     /// Returns their number.
-    pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
-        let engine = &self.database.engine;
-        engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
+    pub async fn delete_cancellations(&self) -> Result<u64> {
+        self.database.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
     }
 }
 
@@ -195,7 +197,7 @@ async fn open(
     lease: &Lease,
     members: &[Member],
     hash: &RosterHash,
-) -> Result<Opened, StoreError> {
+) -> Result<Opened> {
     let NewPoll { id, owner, plan, created_at, request_ref, hold, notify, time, batch, .. } = poll;
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
@@ -234,63 +236,11 @@ async fn open(
     Ok(Opened::New { held, notifies })
 }
 
-async fn decide(
-    db: &mut Connection<'_>,
-    poll: &PollId,
-    epoch: Epoch,
-    last: &[Ballot],
-    decided: &Closing,
-) -> Result<(), StoreError> {
-    let explanations = explanations_json(decided)?;
-    let row = values![poll, epoch, closing_json(decided)?, explanations.as_deref()];
-    let updated = db.fetch_optional(sql::DECIDE_POLL, row).await?;
-    add_last(db, updated, last).await
-}
-
 /// Adds the last ballots of a poll; `updated` is the number of the poll if it runs in this epoch.
-async fn add_last(db: &mut Connection<'_>, updated: Option<i64>, last: &[Ballot]) -> Result<(), StoreError> {
+async fn add_last(db: &mut Connection<'_>, updated: Option<i64>, last: &[Ballot]) -> Result<()> {
     let number = updated.ok_or(StoreError::NotFound("running poll"))?;
     if last.is_empty() {
         return Ok(());
     }
     db.insert_ballots(number, last).await
-}
-
-async fn close(
-    db: &mut Connection<'_>,
-    poll: &PollId,
-    epoch: Epoch,
-    last: &[Ballot],
-    closing: &Closing,
-    settlement: Settlement,
-) -> Result<(), StoreError> {
-    let settled = settlement != Settlement::Later;
-    let explanations = explanations_json(closing)?;
-    let json = closing_json(closing)?;
-    let row = values![poll, epoch, json, closing.unused_calls_cost, settled, explanations.as_deref()];
-    let closed = db.fetch_optional(sql::CLOSE_POLL, row).await?;
-    add_last(db, closed, last).await?;
-    tasks::end(db, poll, closing).await?;
-    match settlement {
-        Settlement::Capture(amount) => holds::capture(db, poll, amount, closing.closed_at).await,
-        Settlement::Later => Ok(()),
-    }
-}
-
-async fn settle(
-    db: &mut Connection<'_>,
-    poll: &PollId,
-    epoch: Epoch,
-    capture: MicroUsd,
-    unused: MicroUsd,
-    at: Timestamp,
-) -> Result<bool, StoreError> {
-    if db.execute(sql::SETTLE_POLL, values![poll, epoch, unused]).await? == 1 {
-        holds::capture(db, poll, capture, at).await?;
-        return Ok(true);
-    }
-    match db.fetch_optional(sql::POLL_IS_SETTLED, values![poll]).await? {
-        Some(true) => Ok(false),
-        _ => Err(StoreError::NotFound("closed poll")),
-    }
 }

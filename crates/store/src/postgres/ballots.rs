@@ -10,7 +10,7 @@ use crate::error::database_error;
 use crate::polls::Epoch;
 use crate::polls::ballots::NewBallot;
 use crate::polls::sql::ballot_columns;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 
 /// `$poll` returns the number of the poll, with the values from `$17` on. The first sixteen are columns.
 macro_rules! insert {
@@ -40,7 +40,7 @@ pub(super) async fn insert_into_running(
     poll: &PollId,
     epoch: Epoch,
     ballots: &[Ballot],
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let insert = with_columns(INSERT_INTO_RUNNING, ballots).bind(poll.as_str()).bind(epoch.number());
     let inserted = insert.execute(pool).await.map_err(database_error)?;
     let all = inserted.rows_affected() == ballots.len() as u64;
@@ -48,7 +48,7 @@ pub(super) async fn insert_into_running(
 }
 
 /// Inserts ballots of the poll with this number, which the transaction has locked.
-pub(crate) async fn insert(db: &mut PgConnection, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
+pub(crate) async fn insert(db: &mut PgConnection, poll: i64, ballots: &[Ballot]) -> Result<()> {
     with_columns(INSERT, ballots).bind(poll).execute(db).await.map(drop).map_err(database_error)
 }
 

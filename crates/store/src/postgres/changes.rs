@@ -9,7 +9,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use super::{Postgres, within};
 use crate::error::database_error;
 use crate::polls::{PollChange, PollChanges};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::json;
 use crate::value::values;
 
@@ -19,12 +19,12 @@ const ANNOUNCE: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg
 
 #[async_trait]
 impl PollChanges for Postgres {
-    async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError> {
+    async fn announce(&self, changes: &[PollChange]) -> Result<()> {
         let payload = json(&changes)?;
         self.execute(ANNOUNCE, values![CHANNEL, &*payload]).await.map(drop)
     }
 
-    async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError> {
+    async fn listen(&self) -> Result<BoxStream<'static, PollChange>> {
         // A separate connection, because it waits for long and would block one of the pool's.
         let Self { server, timeout, .. } = self;
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(*timeout).max_lifetime(None);

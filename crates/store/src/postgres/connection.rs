@@ -7,7 +7,7 @@ use sqlx::{PgConnection, PgExecutor, Postgres};
 
 use crate::error::database_error;
 use crate::row::{FromRow, Row};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::Value;
 
 /// Builds a query from a statement and its values.
@@ -21,11 +21,7 @@ pub(super) fn query(sql: &'static str, values: &[Value<'_>]) -> Query<'static, P
 }
 
 /// Runs a statement; returns the number of changed rows.
-pub(crate) async fn execute(
-    db: &mut PgConnection,
-    sql: &'static str,
-    values: &[Value<'_>],
-) -> Result<u64, StoreError> {
+pub(crate) async fn execute(db: &mut PgConnection, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
     let done = query(sql, values).execute(db).await.map_err(database_error)?;
     Ok(done.rows_affected())
 }
@@ -35,7 +31,7 @@ pub(crate) async fn fetch_optional<R: FromRow + Send + 'static>(
     db: impl PgExecutor<'_>,
     sql: &'static str,
     values: &[Value<'_>],
-) -> Result<Option<R>, StoreError> {
+) -> Result<Option<R>> {
     let row = query(sql, values).fetch_optional(db).await.map_err(database_error)?;
     row.map(|row| Row::Postgres(&row).decode()).transpose()
 }
@@ -45,7 +41,7 @@ pub(crate) async fn fetch_all<R: FromRow + Send + 'static>(
     db: impl PgExecutor<'_>,
     sql: &'static str,
     values: &[Value<'_>],
-) -> Result<Vec<R>, StoreError> {
+) -> Result<Vec<R>> {
     let (mut found, mut rows) = (Vec::new(), query(sql, values).fetch(db));
     while let Some(row) = rows.try_next().await.map_err(database_error)? {
         found.push(Row::Postgres(&row).decode()?);

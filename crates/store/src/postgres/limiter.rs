@@ -15,7 +15,7 @@ use super::Postgres;
 use crate::error::database_error;
 use crate::limiter::{Allowance, Limiter};
 use crate::log_limit::LogLimit;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 const WINDOW: Duration = Duration::from_mins(1);
 /// The time limit for counting a request. After it, the request is allowed uncounted.
@@ -76,7 +76,7 @@ impl Limiter for Postgres {
 }
 
 /// Deletes callers with a full allowance.
-pub(super) async fn sweep(pool: &PgPool) -> Result<(), StoreError> {
+pub(super) async fn sweep(pool: &PgPool) -> Result<()> {
     sqlx::query(SWEEP).execute(pool).await.map(drop).map_err(database_error)
 }
 

@@ -21,7 +21,7 @@ use crate::maintenance::DatabaseSize;
 use crate::maintenance::PING;
 use crate::polls::Epoch;
 use crate::row::FromRow;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
 
@@ -75,10 +75,7 @@ impl Postgres {
 
     /// Runs an operation within the time limit. The server has the same limit for each statement; this one
     /// also ends the wait for an unresponsive server.
-    async fn within_timeout<T>(
-        &self,
-        operation: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
+    async fn within_timeout<T>(&self, operation: impl Future<Output = Result<T>> + Send) -> Result<T> {
         within(self.timeout, operation).await
     }
 }
@@ -89,11 +86,11 @@ impl Postgres {
 struct TransactionConnection(Option<PoolConnection<Driver>>);
 
 impl TransactionConnection {
-    async fn from(pool: &PgPool) -> Result<Self, StoreError> {
+    async fn from(pool: &PgPool) -> Result<Self> {
         Ok(Self(Some(pool.acquire().await.map_err(database_error)?)))
     }
 
-    fn connection(&mut self) -> Result<&mut PgConnection, StoreError> {
+    fn connection(&mut self) -> Result<&mut PgConnection> {
         self.0.as_deref_mut().ok_or_else(|| database_error(sqlx::Error::PoolClosed))
     }
 
@@ -108,10 +105,7 @@ impl Drop for TransactionConnection {
     }
 }
 
-async fn within<T>(
-    limit: Duration,
-    operation: impl Future<Output = Result<T, StoreError>> + Send,
-) -> Result<T, StoreError> {
+async fn within<T>(limit: Duration, operation: impl Future<Output = Result<T>> + Send) -> Result<T> {
     tokio::time::timeout(limit, operation).await.map_err(|_| failed(TimedOut))?
 }
 
@@ -154,10 +148,7 @@ async fn migrate(server: &PgConnectOptions, timeout: Duration) -> Result<(), Con
 }
 
 impl Postgres {
-    pub(crate) async fn transact<T: Send + 'static>(
-        &self,
-        work: impl TransactionBody<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn transact<T: Send + 'static>(&self, work: impl TransactionBody<T>) -> Result<T> {
         self.within_timeout(async {
             let mut pooled = TransactionConnection::from(&self.pool).await?;
             let mut transaction = pooled.connection()?.begin().await.map_err(database_error)?;
@@ -172,10 +163,7 @@ impl Postgres {
         .await
     }
 
-    pub(crate) async fn snapshot<T: Send + 'static>(
-        &self,
-        work: impl TransactionBody<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl TransactionBody<T>) -> Result<T> {
         let reading = async {
             let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
             let mut pooled = TransactionConnection::from(&self.pool).await?;
@@ -192,7 +180,7 @@ impl Postgres {
         within(SNAPSHOT_TIMEOUT, reading).await
     }
 
-    pub(crate) async fn execute(&self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(&self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
         let done = async { query(sql, values).execute(&self.pool).await.map_err(database_error) };
         Ok(self.within_timeout(done).await?.rows_affected())
     }
@@ -201,7 +189,7 @@ impl Postgres {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         self.within_timeout(connection::fetch_optional(&self.pool, sql, values)).await
     }
 
@@ -209,20 +197,15 @@ impl Postgres {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
+    ) -> Result<Vec<R>> {
         self.within_timeout(connection::fetch_all(&self.pool, sql, values)).await
     }
 
-    pub(crate) async fn insert_ballots(
-        &self,
-        poll: &PollId,
-        epoch: Epoch,
-        ballots: &[Ballot],
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn insert_ballots(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<()> {
         self.within_timeout(ballots::insert_into_running(&self.pool, poll, epoch, ballots)).await
     }
 
-    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<()> {
         let (keys, times): (Vec<String>, Vec<i64>) = last_uses.into_iter().unzip();
         let touched = async {
             let query = sqlx::query(TOUCH_KEYS).bind(keys).bind(times);
@@ -231,16 +214,16 @@ impl Postgres {
         self.within_timeout(touched).await
     }
 
-    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
+    pub(crate) async fn sweep(&self) -> Result<()> {
         self.within_timeout(limiter::sweep(&self.pool)).await
     }
 
-    pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+    pub(crate) async fn database_size(&self) -> Result<DatabaseSize> {
         let size: Option<u64> = self.fetch_optional(DATABASE_SIZE, &[]).await?;
         Ok(DatabaseSize { bytes: size.unwrap_or_default(), free: None })
     }
 
-    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+    pub(crate) async fn ping(&self) -> Result<()> {
         self.execute(PING, &[]).await.map(drop)
     }
 

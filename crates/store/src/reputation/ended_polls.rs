@@ -14,7 +14,7 @@ use crate::error::{UnexpectedData, failed};
 use crate::polls::Closing;
 use crate::polls::plans::StoredPlan;
 use crate::row::{Columns, FromRow, from_row};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// An ended poll with its counted state, if it has one, and its current judgements. Its roster is not read yet.
 pub(crate) struct StoredEndedPoll {
@@ -94,7 +94,7 @@ impl CountedPoll {
 
 impl StoredEndedPoll {
     /// Decodes the poll. `members` are those of its stored roster.
-    pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<CountedPoll, StoreError> {
+    pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<CountedPoll> {
         let state = self.revision.zip(self.counted_revision);
         let plan = self.plan.decode(members)?;
         Ok(CountedPoll {
@@ -129,7 +129,7 @@ from_row!(ModelSums {
 from_row!(CalibrationSums { judged, right });
 
 impl FromRow for CalibrationGroup {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let (panel, level): (_, String) = columns.get()?;
         let level = AgreementLevel::from_name(&level);
         Ok(Self { panel, level: level.ok_or_else(|| failed(UnexpectedData::Value("a level of agreement")))? })

@@ -2,16 +2,15 @@
 
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 use serde::Serialize;
 
 use super::sql;
-use crate::connection::{Connection, Durability};
+use crate::connection::Connection;
 use crate::handles::Store;
 use crate::ids::{FeedbackId, UserId};
 use crate::reputation::transactions as reputation;
 use crate::row::from_row;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
 /// Maximum number of entries listed per poll.
@@ -85,8 +84,6 @@ const COUNT_FEEDBACK: &str = "SELECT count(*) AS total, \
      FROM feedback WHERE poll_id = $1";
 pub(crate) const NEWEST_FEEDBACK: &str = "SELECT outcome_correct, confidence, notes, created_at \
      FROM feedback WHERE poll_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2";
-pub(crate) const FEEDBACK_OF: &str = "SELECT poll_id, outcome_correct, confidence, notes, created_at \
-     FROM feedback WHERE user_id = $1 ORDER BY created_at, poll_id";
 /// A poll without judgements needs no recount.
 const REVISE_POLLS_OF: &str = "UPDATE reputation_polls SET revision = revision + 1 \
      WHERE poll_id IN (SELECT poll_id FROM feedback WHERE user_id = $1)";
@@ -98,43 +95,32 @@ impl Store {
     /// Stores an entry and returns its id. Replaces an earlier entry of the account and keeps its id.
     /// Acknowledged once a power loss cannot undo it. [`StoreError::NotFound`] for an unknown account, or a
     /// poll that has not ended.
-    pub async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
-        let feedback = feedback.clone();
-        self.0
-            .engine
-            .transact(Durability::PowerLoss, move |db| async move { submit(db, &feedback).await }.boxed())
-            .await
+    pub async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId> {
+        let NewFeedback { id, poll, user, entry } = feedback.clone();
+        transact!(self.0, PowerLoss, |db| {
+            // The poll is not deleted meanwhile.
+            db.execute(sql::LOCK_POLL, values![&poll]).await?;
+            if db.execute(POLL_REVISED, values![&poll]).await? == 0 {
+                return Err(StoreError::NotFound("ended poll"));
+            }
+            let FeedbackEntry { outcome_correct, confidence, notes, created_at } = entry;
+            let correct = outcome_correct.map(i64::from);
+            let row = values![id, &poll, user, correct, confidence, notes.as_deref(), created_at];
+            db.fetch_optional(SUBMIT_FEEDBACK, row).await?.ok_or(StoreError::NotFound("account"))
+        })
     }
 
     /// Returns the feedback on a poll.
-    pub async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError> {
-        let counts = self.0.engine.fetch_optional(COUNT_FEEDBACK, values![poll]).await?;
+    pub async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback> {
+        let counts = self.0.fetch_optional(COUNT_FEEDBACK, values![poll]).await?;
         let (total, correct, incorrect) = counts.unwrap_or_default();
-        let newest = values![poll, MAX_LISTED_FEEDBACK];
-        let entries = self.0.engine.fetch_all(NEWEST_FEEDBACK, newest).await?;
+        let entries = self.0.fetch_all(NEWEST_FEEDBACK, values![poll, MAX_LISTED_FEEDBACK]).await?;
         Ok(PollFeedback { total, correct, incorrect, entries })
     }
-
-    /// Returns an account's feedback, oldest first.
-    pub async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError> {
-        self.0.engine.fetch_all(FEEDBACK_OF, values![user]).await
-    }
-}
-
-async fn submit(db: &mut Connection<'_>, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
-    let NewFeedback { id, poll, user, entry } = feedback;
-    // The poll is not deleted meanwhile.
-    db.execute(sql::LOCK_POLL, values![poll]).await?;
-    if db.execute(POLL_REVISED, values![poll]).await? == 0 {
-        return Err(StoreError::NotFound("ended poll"));
-    }
-    let correct = entry.outcome_correct.map(i64::from);
-    let row = values![*id, poll, *user, correct, entry.confidence, entry.notes.as_deref(), entry.created_at];
-    db.fetch_optional(SUBMIT_FEEDBACK, row).await?.ok_or(StoreError::NotFound("account"))
 }
 
 /// Deletes the feedback of an account. The affected polls are recounted without it.
-pub(crate) async fn erase(db: &mut Connection<'_>, user: UserId) -> Result<(), StoreError> {
+pub(crate) async fn erase(db: &mut Connection<'_>, user: UserId) -> Result<()> {
     // The lock prevents a deadlock between two concurrent deletions.
     reputation::lock(db).await?;
     db.execute(REVISE_POLLS_OF, values![user]).await?;

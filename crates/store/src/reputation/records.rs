@@ -3,7 +3,7 @@
 use ep_polling::time::Timestamp;
 
 use crate::row::{Columns, FromRow};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// Counts of minutes in which the service ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub const fn minute(at: Timestamp) -> i64 {
 }
 
 impl FromRow for Heartbeats {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         Ok(Self { first: columns.get()?, counts: [columns.get()?, columns.get()?] })
     }
 }

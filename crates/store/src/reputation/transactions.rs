@@ -21,7 +21,7 @@ use crate::polls::PollDeletion;
 use crate::polls::rosters::RosterCache;
 use crate::reputation::Heartbeats;
 use crate::reputation::ended_polls::{CountedPoll, CountedState, StoredEndedPoll};
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value;
 use crate::value::{Value, json, values};
 
@@ -38,7 +38,7 @@ impl Runtime {
     /// counted in the same transaction, so it is counted once despite interruptions and concurrent processes.
     /// Returns the number of polls counted: fewer than `limit` if no more are left, or another process was
     /// counting them.
-    pub async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
+    pub async fn count_polls(&self, limit: u32) -> Result<u32> {
         let polls = self.database.ended(sql::WAITING_POLLS, values![limit]).await?;
         if polls.is_empty() {
             return Ok(0);
@@ -51,41 +51,37 @@ impl Runtime {
             }
         }
         let (count, sums) = (polls.len() as u32, sums.without_zeros());
-        let counting = self.database.engine.transact(Durability::ProcessCrash, move |db| {
-            async move {
-                lock(db).await?;
-                for (poll, _) in &polls {
-                    mark(db, poll).await?;
-                }
-                change(db, &sums, STORED).await
+        let counted = transact!(self.database, ProcessCrash, |db| {
+            lock(db).await?;
+            for (poll, _) in &polls {
+                mark(db, poll).await?;
             }
-            .boxed()
+            change(db, &sums, STORED).await
         });
-        unless_conflicting(counting.await, count)
+        unless_conflicting(counted, count)
     }
 
     /// Returns the sums over all counted polls, including polls deleted since.
-    pub async fn sums(&self) -> Result<Sums, StoreError> {
-        self.database.engine.snapshot(|db| stored_sums(db, DELETED).boxed()).await
+    pub async fn sums(&self) -> Result<Sums> {
+        self.database.snapshot(|db| stored_sums(db, DELETED).boxed()).await
     }
 
     /// Records that the service runs in this minute since the epoch.
-    pub async fn beat(&self, minute: i64) -> Result<(), StoreError> {
-        self.database.engine.execute(Durability::ProcessCrash, sql::BEAT, values![minute]).await.map(drop)
+    pub async fn beat(&self, minute: i64) -> Result<()> {
+        self.database.execute(Durability::ProcessCrash, sql::BEAT, values![minute]).await.map(drop)
     }
 
     /// Returns the numbers of minutes in which the service ran, from each of these on, up to but not
     /// including `now`.
-    pub async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats, StoreError> {
+    pub async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats> {
         let [recent, more] = since;
-        let found = self.database.engine.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
+        let found = self.database.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
         Ok(found.unwrap_or_default())
     }
 
     /// Deletes minutes before this one, except the first of all.
-    pub async fn delete_old_heartbeats(&self, before: i64) -> Result<(), StoreError> {
+    pub async fn delete_old_heartbeats(&self, before: i64) -> Result<()> {
         self.database
-            .engine
             .execute(Durability::ProcessCrash, sql::DELETE_OLD_HEARTBEATS, values![before])
             .await
             .map(drop)
@@ -99,7 +95,7 @@ impl Database {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Vec<PollWithBallots>, StoreError> {
+    ) -> Result<Vec<PollWithBallots>> {
         let (rosters, values) = (self.rosters.clone(), value::owned(values));
         self.engine.snapshot(move |db| async move { ended(db, &rosters, sql, &values).await }.boxed()).await
     }
@@ -113,7 +109,7 @@ async fn ended(
     rosters: &RosterCache,
     sql: &'static str,
     values: &[Value<'_>],
-) -> Result<Vec<PollWithBallots>, StoreError> {
+) -> Result<Vec<PollWithBallots>> {
     let stored: Vec<StoredEndedPoll> = db.fetch_all(sql, values).await?;
     let mut polls = Vec::with_capacity(stored.len());
     for poll in stored {
@@ -130,7 +126,7 @@ async fn ended(
 }
 
 /// Marks a poll as counted with its current judgements.
-async fn mark(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), StoreError> {
+async fn mark(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<()> {
     let CountedPoll { id, state, judged, .. } = poll;
     let Some(state) = *state else { return Ok(()) };
     let CountedState { revision, counted_revision } = state;
@@ -138,23 +134,18 @@ async fn mark(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), StoreEr
     let marked = if *judged == Judgements::default() {
         delete_state(db, poll, state).await?
     } else {
-        let mark = values![id, revision, counted_revision, correct, incorrect];
-        db.execute(sql::POLL_COUNTED, mark).await?
+        db.execute(sql::POLL_COUNTED, values![id, revision, counted_revision, correct, incorrect]).await?
     };
     unless_counted(marked == 1)
 }
 
 /// Deletes the counted state of a poll. Returns zero if the poll was counted, judged or deleted since it was read.
-async fn delete_state(
-    db: &mut Connection<'_>,
-    poll: &CountedPoll,
-    state: CountedState,
-) -> Result<u64, StoreError> {
+async fn delete_state(db: &mut Connection<'_>, poll: &CountedPoll, state: CountedState) -> Result<u64> {
     db.execute(sql::FORGET_AS_READ, values![&poll.id, state.revision, state.counted_revision]).await
 }
 
 /// Locks a poll and deletes its counted state. Fails if the poll was counted, judged or deleted since it was read.
-async fn forget(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), StoreError> {
+async fn forget(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<()> {
     let CountedPoll { id, state, .. } = poll;
     // Otherwise another process has deleted it.
     unless_counted(db.execute(sql::LOCK_POLL, values![id]).await? == 1)?;
@@ -170,7 +161,7 @@ async fn forget(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), Store
 impl Runtime {
     /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots, in one transaction. Returns their
     /// number. Their contribution moves to the sums of deleted polls.
-    pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64> {
         let database = &self.database;
         let polls = database.ended(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
         if polls.is_empty() {
@@ -182,20 +173,17 @@ impl Runtime {
         }
         removed.take(&gone);
         let count = polls.len() as u64;
-        let deleting = database.engine.transact(Durability::ProcessCrash, move |db| {
-            async move {
-                lock(db).await?;
-                for (poll, _) in &polls {
-                    forget(db, poll).await?;
-                    delete_ballots(db, &poll.id).await?;
-                    exactly_one(db.execute(sql::DELETE_POLL, values![&poll.id]).await?)?;
-                }
-                change(db, &removed, STORED).await?;
-                change(db, &gone, DELETED).await
+        let deleted = transact!(database, ProcessCrash, |db| {
+            lock(db).await?;
+            for (poll, _) in &polls {
+                forget(db, poll).await?;
+                delete_ballots(db, &poll.id).await?;
+                exactly_one(db.execute(sql::DELETE_POLL, values![&poll.id]).await?)?;
             }
-            .boxed()
+            change(db, &removed, STORED).await?;
+            change(db, &gone, DELETED).await
         });
-        unless_conflicting(deleting.await, count)
+        unless_conflicting(deleted, count)
     }
 }
 
@@ -206,11 +194,11 @@ pub(crate) async fn delete_poll(
     id: &PollId,
     at: Timestamp,
     reply: &str,
-) -> Result<PollDeletion, StoreError> {
+) -> Result<PollDeletion> {
     /// Attempts to read the poll and delete it before it is recounted.
     const ATTEMPTS: u32 = 10;
     for _ in 0..ATTEMPTS {
-        match database.engine.fetch_optional(sql::POLL_TO_DELETE, values![id]).await? {
+        match database.fetch_optional(sql::POLL_TO_DELETE, values![id]).await? {
             None => return Err(StoreError::NotFound("poll")),
             Some(false) => return Ok(PollDeletion::Unsettled),
             Some(true) => {}
@@ -224,10 +212,16 @@ pub(crate) async fn delete_poll(
             removed.take(&poll.counted_sums(&ballots));
         }
         let reply = reply.to_owned();
-        let deleting = database.engine.transact(Durability::PowerLoss, move |db| {
-            async move { delete_content(db, &poll, &removed, &gone, at, &reply).await }.boxed()
+        let deleted = transact!(database, PowerLoss, |db| {
+            let id = &poll.id;
+            lock(db).await?;
+            blank(db, &poll, at).await?;
+            db.execute(sql::REPLACE_REPLIES_OF, values![id, &*reply]).await?;
+            db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
+            change(db, &removed, STORED).await?;
+            change(db, &gone, DELETED).await
         });
-        match deleting.await {
+        match deleted {
             Ok(()) => return Ok(PollDeletion::Deleted),
             Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) => {}
             Err(error) => return Err(error),
@@ -236,25 +230,8 @@ pub(crate) async fn delete_poll(
     Err(StoreError::Conflict("the poll is being counted or judged; try again in a moment"))
 }
 
-async fn delete_content(
-    db: &mut Connection<'_>,
-    poll: &CountedPoll,
-    removed: &Sums,
-    gone: &Sums,
-    at: Timestamp,
-    reply: &str,
-) -> Result<(), StoreError> {
-    let id = &poll.id;
-    lock(db).await?;
-    blank(db, poll, at).await?;
-    db.execute(sql::REPLACE_REPLIES_OF, values![id, reply]).await?;
-    db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
-    change(db, removed, STORED).await?;
-    change(db, gone, DELETED).await
-}
-
 /// Deletes the content of a poll, but neither its sums nor its row.
-async fn blank(db: &mut Connection<'_>, poll: &CountedPoll, at: Timestamp) -> Result<(), StoreError> {
+async fn blank(db: &mut Connection<'_>, poll: &CountedPoll, at: Timestamp) -> Result<()> {
     let id = &poll.id;
     forget(db, poll).await?;
     delete_ballots(db, id).await?;
@@ -276,7 +253,7 @@ pub(crate) async fn delete_contents(
     polls: Vec<PollWithBallots>,
     at: Timestamp,
     then: impl TransactionBody<()>,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let (mut gone, mut removed) = (Sums::default(), Sums::default());
     for (poll, ballots) in &polls {
         gone.add(&poll.sums(ballots, poll.judged));
@@ -284,23 +261,20 @@ pub(crate) async fn delete_contents(
             removed.take(&poll.counted_sums(ballots));
         }
     }
-    let deleting = database.engine.transact(Durability::PowerLoss, move |db| {
-        async move {
-            lock(db).await?;
-            for (poll, _) in &polls {
-                blank(db, poll, at).await?;
-            }
-            change(db, &removed, STORED).await?;
-            change(db, &gone, DELETED).await?;
-            then(db).await
+    let deleted = transact!(database, PowerLoss, |db| {
+        lock(db).await?;
+        for (poll, _) in &polls {
+            blank(db, poll, at).await?;
         }
-        .boxed()
+        change(db, &removed, STORED).await?;
+        change(db, &gone, DELETED).await?;
+        then(db).await
     });
-    unless_conflicting(deleting.await, true)
+    unless_conflicting(deleted, true)
 }
 
 /// Deletes the ballots and the plan of a locked poll.
-async fn delete_ballots(db: &mut Connection<'_>, id: &PollId) -> Result<(), StoreError> {
+async fn delete_ballots(db: &mut Connection<'_>, id: &PollId) -> Result<()> {
     for statement in [sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
         db.execute(statement, values![id]).await?;
     }
@@ -308,18 +282,18 @@ async fn delete_ballots(db: &mut Connection<'_>, id: &PollId) -> Result<(), Stor
 }
 
 /// Locks the sums. This lock comes before every other.
-pub(crate) async fn lock(db: &mut Connection<'_>) -> Result<(), StoreError> {
+pub(crate) async fn lock(db: &mut Connection<'_>) -> Result<()> {
     exactly_one(db.execute(sql::LOCK_SUMS, values![]).await?)
 }
 
 const COUNTED_CONCURRENTLY: &str = "the poll was counted, judged or deleted concurrently";
 
-pub(crate) fn unless_counted(unchanged: bool) -> Result<(), StoreError> {
+pub(crate) fn unless_counted(unchanged: bool) -> Result<()> {
     if unchanged { Ok(()) } else { Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) }
 }
 
 /// Replaces a conflict with another process by zero: the next round reads the polls again.
-fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Result<N, StoreError> {
+fn unless_conflicting<N: Default>(done: Result<()>, count: N) -> Result<N> {
     match done {
         Ok(()) => Ok(count),
         Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) => Ok(N::default()),
@@ -328,7 +302,7 @@ fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Res
 }
 
 /// Adds these sums, always in the same order.
-async fn change(db: &mut Connection<'_>, sums: &Sums, stored: bool) -> Result<(), StoreError> {
+async fn change(db: &mut Connection<'_>, sums: &Sums, stored: bool) -> Result<()> {
     let [polls, cancelled, free, answered, total_ms, cost] = sums.service.values();
     let service = values![stored, polls, cancelled, free, answered, total_ms, cost];
     exactly_one(db.execute(sql::ADD_SERVICE_SUMS, service).await?)?;
@@ -363,7 +337,7 @@ async fn change(db: &mut Connection<'_>, sums: &Sums, stored: bool) -> Result<()
 }
 
 /// Returns the sums of stored polls, or of all polls if `from` is `DELETED`.
-async fn stored_sums(db: &mut Connection<'_>, from: bool) -> Result<Sums, StoreError> {
+async fn stored_sums(db: &mut Connection<'_>, from: bool) -> Result<Sums> {
     let range = values![from, STORED];
     let service: ServiceSums = db.fetch_one(sql::SERVICE_SUMS, range).await?;
     let mut sums = Sums { service, ..Sums::default() };
@@ -387,7 +361,7 @@ async fn stored_sums(db: &mut Connection<'_>, from: bool) -> Result<Sums, StoreE
 
 /// Returns the models with sums that differ from the ballots of stored polls, `service`, and each panel with a wrong
 /// calibration.
-pub(crate) async fn audit(db: &mut Connection<'_>, rosters: &RosterCache) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn audit(db: &mut Connection<'_>, rosters: &RosterCache) -> Result<Vec<String>> {
     let stored = stored_sums(db, STORED).await?.without_zeros();
     let mut counted = Sums::default();
     let mut after: Option<PollId> = None;

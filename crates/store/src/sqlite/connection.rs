@@ -16,7 +16,7 @@ use crate::error::{ConstraintKind, constraint_error, failed};
 use crate::migrations;
 use crate::polls::ballots::NewBallot;
 use crate::row::{FromRow, Row};
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::{Value, values};
 
 /// The number of prepared statements per connection; more than there are.
@@ -116,7 +116,7 @@ impl SqliteConnection {
     }
 
     /// Runs a statement; returns all its rows.
-    pub(crate) fn rows<R: FromRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, StoreError> {
+    pub(crate) fn rows<R: FromRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>> {
         let mut statement = self.prepared(sql, values).map_err(sqlite_error)?;
         let (mut found, mut rows) = (Vec::new(), statement.raw_query());
         // The statement runs to its end, even if a row is unreadable.
@@ -127,7 +127,7 @@ impl SqliteConnection {
     }
 
     /// Runs a statement; returns its row, if any.
-    pub(crate) fn row<R: FromRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, StoreError> {
+    pub(crate) fn row<R: FromRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>> {
         let mut statement = self.prepared(sql, values).map_err(sqlite_error)?;
         let mut rows = statement.raw_query();
         rows.next().map_err(sqlite_error)?.map(|row| Row::Sqlite(row).decode()).transpose()

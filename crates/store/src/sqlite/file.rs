@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 use rustix::fs::statvfs;
 
@@ -103,7 +103,7 @@ impl OpenFile {
 
     /// Fails if the disk is full. Small writes would succeed on a full disk for a while, because the
     /// write-ahead log reuses its space.
-    pub(super) fn check_room(&self) -> Result<(), StoreError> {
+    pub(super) fn check_room(&self) -> Result<()> {
         match statvfs(&self.path) {
             Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_FREE => Err(failed(DiskFull)),
             Ok(_) => Ok(()),

@@ -24,7 +24,7 @@ use crate::error::failed;
 use crate::maintenance::{DatabaseSize, FreePages, IntegrityCheck};
 use crate::polls::Epoch;
 use crate::row::FromRow;
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::value::{Value, owned, values};
 pub(crate) use backup::back_up;
 use connection::{Access, SqliteConnection, sqlite_error};
@@ -96,7 +96,7 @@ impl Sqlite {
 }
 
 /// Runs work on a thread that may block.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
@@ -118,14 +118,11 @@ impl Sqlite {
         &self,
         durability: Durability,
         work: impl TransactionBody<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         self.writer.run(durability, work).await
     }
 
-    pub(crate) async fn snapshot<T: Send + 'static>(
-        &self,
-        work: impl TransactionBody<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl TransactionBody<T>) -> Result<T> {
         let reading = self.readers.read_within(SNAPSHOT_TIMEOUT, |db| {
             db.batch("BEGIN").map_err(sqlite_error)?;
             let read = run_on_sqlite(db, work)?;
@@ -140,7 +137,7 @@ impl Sqlite {
         durability: Durability,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let values = owned(values);
         self.writer.run(durability, move |db| Box::pin(async move { db.execute(sql, &values).await })).await
     }
@@ -150,7 +147,7 @@ impl Sqlite {
         durability: Durability,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
+    ) -> Result<Vec<R>> {
         let values = owned(values);
         // As on PostgreSQL, the change stays if a row is unreadable: otherwise one row could stop a queue for good.
         let changed = self
@@ -163,7 +160,7 @@ impl Sqlite {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         let values = owned(values);
         self.readers.read(move |db| db.row(sql, &values)).await
     }
@@ -172,7 +169,7 @@ impl Sqlite {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         match self.readers.read_here(|db| db.row(sql, values)) {
             Some(row) => Ok(row),
             None => self.fetch_optional(sql, values).await,
@@ -183,17 +180,12 @@ impl Sqlite {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
+    ) -> Result<Vec<R>> {
         let values = owned(values);
         self.readers.read(move |db| db.rows(sql, &values)).await
     }
 
-    pub(crate) async fn insert_ballots(
-        &self,
-        poll: &PollId,
-        epoch: Epoch,
-        ballots: &[Ballot],
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn insert_ballots(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<()> {
         let (poll, ballots) = (poll.clone(), ballots.to_vec());
         self.writer
             .run(Durability::ProcessCrash, move |db| {
@@ -208,7 +200,7 @@ impl Sqlite {
             .await
     }
 
-    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<()> {
         self.writer
             .run(Durability::ProcessCrash, |db| {
                 async move {
@@ -226,7 +218,7 @@ impl Sqlite {
         self.writer.stalled_for()
     }
 
-    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+    pub(crate) async fn ping(&self) -> Result<()> {
         // The read comes first: it fails once the store is closed, and closing deletes the write-ahead log.
         self.readers.read(|db| db.batch("SELECT 1 FROM accounts LIMIT 1").map_err(sqlite_error)).await?;
         self.file.verify()?;
@@ -234,11 +226,11 @@ impl Sqlite {
         self.execute(Durability::ProcessCrash, crate::maintenance::PING, &[]).await.map(drop)
     }
 
-    pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
+    pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>> {
         self.readers.read_within(SNAPSHOT_TIMEOUT, move |db| Ok(integrity::check(db, check))).await
     }
 
-    pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+    pub(crate) async fn database_size(&self) -> Result<DatabaseSize> {
         let read = |db: &mut SqliteConnection| {
             let number = |pragma| db.number(pragma).map(i64::unsigned_abs).map_err(sqlite_error);
             let (page, free) = (number("PRAGMA page_size")?, number("PRAGMA freelist_count")?);
@@ -248,11 +240,11 @@ impl Sqlite {
         self.readers.read(read).await
     }
 
-    pub(crate) async fn purge_deleted(&self) -> Result<bool, StoreError> {
+    pub(crate) async fn purge_deleted(&self) -> Result<bool> {
         self.writer.truncate_log().await
     }
 
-    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
+    pub(crate) async fn sweep(&self) -> Result<()> {
         if self.writer.owes_truncation() {
             self.writer.truncate_log().await?;
         }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use super::connection::{Access, SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::error::{Closed, TimedOut, failed};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 pub(super) struct Readers {
     path: PathBuf,
@@ -39,8 +39,8 @@ impl Readers {
     /// Reads within the time limit of the store.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        read: impl FnOnce(&mut SqliteConnection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         self.read_within(self.timeout, read).await
     }
 
@@ -48,8 +48,8 @@ impl Readers {
     pub(super) async fn read_within<T: Send + 'static>(
         &self,
         timeout: Duration,
-        read: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        read: impl FnOnce(&mut SqliteConnection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let reading = async {
             self.file.check()?;
             let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| failed(Closed))?;
@@ -82,10 +82,7 @@ impl Readers {
 
     /// Reads on the current thread, because waking another one takes longer than reading a row by its key. Returns
     /// `None` if no connection is idle, the file is lost, or the read fails, for example because it would wait.
-    pub(super) fn read_here<T>(
-        &self,
-        read: impl FnOnce(&SqliteConnection) -> Result<T, StoreError>,
-    ) -> Option<T> {
+    pub(super) fn read_here<T>(&self, read: impl FnOnce(&SqliteConnection) -> Result<T>) -> Option<T> {
         self.file.check().ok()?;
         let _permit = self.permits.try_acquire().ok()?;
         let db = self.idle().pop()?;

@@ -20,7 +20,7 @@ use super::connection::{SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::connection::{Durability, TransactionBody, run_on_sqlite};
 use crate::error::{Closed, FileLost, TimedOut, failed};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// The capacity of the queue; callers wait while it is full.
 const QUEUE_CAPACITY: usize = 1024;
@@ -64,7 +64,7 @@ impl Waiting {
 enum Message {
     Job(Durability, Box<dyn WriteJob>),
     /// Truncates the write-ahead log.
-    Truncate(oneshot::Sender<Result<bool, StoreError>>),
+    Truncate(oneshot::Sender<Result<bool>>),
     Close,
 }
 
@@ -89,14 +89,14 @@ impl Writer {
         &self,
         durability: Durability,
         work: impl TransactionBody<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let (reply, receiver) = oneshot::channel();
         let job = Job { work: Some(work), outcome: None, reply };
         self.submit(Message::Job(durability, Box::new(job)), receiver).await
     }
 
     /// Truncates the write-ahead log to remove deleted data. Returns `false` if readers prevented it.
-    pub(super) async fn truncate_log(&self) -> Result<bool, StoreError> {
+    pub(super) async fn truncate_log(&self) -> Result<bool> {
         self.owes_truncation.store(true, Ordering::Relaxed);
         let (reply, receiver) = oneshot::channel();
         let truncated = self.submit(Message::Truncate(reply), receiver).await?;
@@ -114,11 +114,7 @@ impl Writer {
         self.waiting.elapsed()
     }
 
-    async fn submit<T>(
-        &self,
-        message: Message,
-        receiver: oneshot::Receiver<Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+    async fn submit<T>(&self, message: Message, receiver: oneshot::Receiver<Result<T>>) -> Result<T> {
         let answered = async {
             self.queue.send(message).await.map_err(|_| failed(Closed))?;
             receiver.await.map_err(|_| failed(Closed))?
@@ -142,15 +138,15 @@ trait WriteJob: Send {
     /// Does the work; returns `true` to commit its changes.
     fn run(&mut self, db: &mut SqliteConnection) -> bool;
     /// Replies to the caller with the result of the work, or with the failure of the commit.
-    fn reply(self: Box<Self>, committed: Result<(), StoreError>);
+    fn reply(self: Box<Self>, committed: Result<()>);
     /// True if the caller has gone.
     fn is_abandoned(&self) -> bool;
 }
 
 struct Job<T, W> {
     work: Option<W>,
-    outcome: Option<Result<T, StoreError>>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    outcome: Option<Result<T>>,
+    reply: oneshot::Sender<Result<T>>,
 }
 
 impl<T: Send, W: TransactionBody<T>> WriteJob for Job<T, W> {
@@ -162,7 +158,7 @@ impl<T: Send, W: TransactionBody<T>> WriteJob for Job<T, W> {
         keep
     }
 
-    fn reply(self: Box<Self>, committed: Result<(), StoreError>) {
+    fn reply(self: Box<Self>, committed: Result<()>) {
         let outcome = match (self.outcome, committed) {
             (Some(Ok(_)) | None, Err(failure)) => Err(failure),
             (Some(outcome), _) => outcome,

@@ -8,7 +8,7 @@ use crate::ids::UserId;
 use crate::polls::sql::form_is_known;
 use crate::row::from_row;
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::tasks::transactions::form_of_poll_is_known;
 use crate::value::{json, values};
 use crate::webhooks::AttemptOutcome;
@@ -80,24 +80,22 @@ const PUSH_ATTEMPTED: &str = "UPDATE a2a_pushes SET state = $2, last_error = $3,
 impl Store {
     /// Stores a config for a task of its owner. Replaces a config with the same id, which is notified again.
     /// Returns `false` if the task already has [`MAX_PUSHES`] other configs or does not exist.
-    pub async fn set_push(&self, push: &AgentPush) -> Result<bool, StoreError> {
+    pub async fn set_push(&self, push: &AgentPush) -> Result<bool> {
         let AgentPush { id, task, config, owner, url, version, secrets } = push;
         let url = url.as_str();
         let values = values![&**id, &**task, &**config, *owner, url, &**version, &**secrets, MAX_PUSHES];
-        Ok(self.0.engine.execute(Durability::PowerLoss, SET_PUSH, values).await? == 1)
+        Ok(self.0.execute(Durability::PowerLoss, SET_PUSH, values).await? == 1)
     }
 
     /// Returns the configs of a task of this owner, ordered by id.
-    pub async fn pushes_of_task(&self, owner: UserId, task: &str) -> Result<Vec<AgentPush>, StoreError> {
-        let pushes: Vec<(AgentPush, u32)> =
-            self.0.engine.fetch_all(PUSHES_OF_TASK, values![owner, task]).await?;
+    pub async fn pushes_of_task(&self, owner: UserId, task: &str) -> Result<Vec<AgentPush>> {
+        let pushes: Vec<(AgentPush, u32)> = self.0.fetch_all(PUSHES_OF_TASK, values![owner, task]).await?;
         Ok(pushes.into_iter().map(|(push, _)| push).collect())
     }
 
     /// Deletes a config.
-    pub async fn delete_push(&self, owner: UserId, task: &str, config: &str) -> Result<(), StoreError> {
-        let values = values![owner, task, config];
-        self.0.engine.execute(Durability::PowerLoss, DELETE_PUSH, values).await.map(drop)
+    pub async fn delete_push(&self, owner: UserId, task: &str, config: &str) -> Result<()> {
+        self.0.execute(Durability::PowerLoss, DELETE_PUSH, values![owner, task, config]).await.map(drop)
     }
 
     /// Claims up to `limit` due configs of ended tasks, at most `per_account` per account and none of `busy`
@@ -109,16 +107,16 @@ impl Store {
         per_account: u32,
         busy: &[UserId],
         lasts: Duration,
-    ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
+    ) -> Result<Vec<(AgentPush, u32)>> {
         let busy = json(&busy)?;
         let values = values![limit, per_account, lasts, busy];
-        self.0.engine.fetch_changed(Durability::ProcessCrash, DUE_PUSHES, values).await
+        self.0.fetch_changed(Durability::ProcessCrash, DUE_PUSHES, values).await
     }
 
     /// Stores the outcome of an attempt.
-    pub async fn push_attempted(&self, id: &str, attempted: &AttemptOutcome) -> Result<(), StoreError> {
+    pub async fn push_attempted(&self, id: &str, attempted: &AttemptOutcome) -> Result<()> {
         let (state, error, after) = outcome(attempted);
         let values = values![id, state, error, after];
-        self.0.engine.execute(Durability::ProcessCrash, PUSH_ATTEMPTED, values).await.map(drop)
+        self.0.execute(Durability::ProcessCrash, PUSH_ATTEMPTED, values).await.map(drop)
     }
 }

@@ -8,7 +8,7 @@ use crate::batches::BatchId;
 use crate::batches::BatchStatus;
 use crate::ids::UserId;
 use crate::row::{Columns, FromRow};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +136,7 @@ pub struct TaskPage {
 pub const MAX_TASKS_WITHOUT_WORK: u32 = 200;
 
 impl FromRow for AgentTask {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         Ok(Self {
             id: columns.get()?,
             owner: columns.get()?,

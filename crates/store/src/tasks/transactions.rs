@@ -2,7 +2,6 @@
 
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use crate::batches::BatchId;
 use crate::batches::{BatchRecord, BatchStatus};
@@ -13,7 +12,7 @@ use crate::polls::rosters::RosterCache;
 use crate::polls::sql::form_is_known;
 use crate::polls::stored::StoredPoll;
 use crate::polls::{Closing, PollRecord};
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 use crate::tasks::{AgentTask, MAX_TASKS_WITHOUT_WORK, TaskFilter, TaskPage, TaskState, TaskWork};
 use crate::value::values;
 
@@ -94,94 +93,81 @@ impl Store {
     /// Adds a task. Its state and time are those of its work, if it has some. Returns `false` if a task with
     /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its work does not belong to its
     /// owner. Of the owner's tasks without work, only the newest [`MAX_TASKS_WITHOUT_WORK`] remain.
-    pub async fn add_task(&self, task: &AgentTask) -> Result<bool, StoreError> {
+    pub async fn add_task(&self, task: &AgentTask) -> Result<bool> {
         let (task, rosters) = (task.clone(), self.0.rosters.clone());
-        self.0
-            .engine
-            .transact(Durability::ProcessCrash, move |db| {
-                async move { add(db, &rosters, &task).await }.boxed()
-            })
-            .await
+        transact!(self.0, ProcessCrash, |db| {
+            let work = lock_work(db, &rosters, &task).await?;
+            let (poll, batch) = ids(&task);
+            let (state, since) = opening(&task, work.as_ref());
+            let AgentTask { id, owner, context, client_id, opened_by, content, .. } = &task;
+            let (client_id, opened_by) = (client_id.as_deref(), opened_by.as_deref());
+            let (id, context, content) = (&**id, &**context, &**content);
+            let row = values![
+                id,
+                *owner,
+                context,
+                client_id,
+                opened_by,
+                poll,
+                batch.as_deref(),
+                state,
+                since,
+                content
+            ];
+            let added = db.execute(ADD_TASK, row).await? == 1;
+            if added && work.is_none() {
+                db.execute(DELETE_SURPLUS_TASKS, values![*owner, MAX_TASKS_WITHOUT_WORK]).await?;
+            } else if added {
+                end_with(db, work).await?;
+            }
+            Ok(added)
+        })
     }
 
     /// Returns the task of this owner with this id, or with this id chosen by the agent.
-    pub async fn task(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError> {
-        self.0.engine.fetch_optional(FIND_TASK, values![owner, id]).await
+    pub async fn task(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>> {
+        self.0.fetch_optional(FIND_TASK, values![owner, id]).await
     }
 
     /// Returns the task of this owner with this opening key.
-    pub async fn task_opened_by(
-        &self,
-        owner: UserId,
-        opening: &str,
-    ) -> Result<Option<AgentTask>, StoreError> {
-        self.0.engine.fetch_optional(TASK_OPENED_BY, values![owner, opening]).await
+    pub async fn task_opened_by(&self, owner: UserId, opening: &str) -> Result<Option<AgentTask>> {
+        self.0.fetch_optional(TASK_OPENED_BY, values![owner, opening]).await
     }
 
     /// Lists tasks of this owner.
-    pub async fn list_tasks(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+    pub async fn list_tasks(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage> {
         let TaskFilter { context, state, since, after, limit } = filter;
         let (context, state) = (context.as_deref(), state.map(TaskState::as_str));
         let since = since.map_or(i64::MIN, Timestamp::millis);
         let (at, id) = after.as_ref().map_or((i64::MAX, ""), |(at, id)| (at.millis(), id));
         let values = values![owner, context, state, since, at, id, *limit];
-        let tasks = self.0.engine.fetch_all(TASKS_OF_USER, values).await?;
-        let values = values![owner, context, state, since];
-        let total = self.0.engine.fetch_optional(COUNT_TASKS, values).await?;
+        let tasks = self.0.fetch_all(TASKS_OF_USER, values).await?;
+        let total = self.0.fetch_optional(COUNT_TASKS, values![owner, context, state, since]).await?;
         Ok(TaskPage { tasks, total: total.unwrap_or_default() })
     }
 
     /// Stores state, time and content of a task without work, and its work if it now has some, which then
     /// decides state and time. Returns `false` if the stored task has another revision or has work.
-    pub async fn change_task(&self, task: &AgentTask) -> Result<bool, StoreError> {
+    pub async fn change_task(&self, task: &AgentTask) -> Result<bool> {
         let (task, rosters) = (task.clone(), self.0.rosters.clone());
-        self.0
-            .engine
-            .transact(Durability::ProcessCrash, move |db| {
-                async move { change(db, &rosters, &task).await }.boxed()
-            })
-            .await
+        transact!(self.0, ProcessCrash, |db| {
+            let work = lock_work(db, &rosters, &task).await?;
+            let (poll, batch) = ids(&task);
+            let (state, since) = opening(&task, work.as_ref());
+            let AgentTask { id, owner, revision, content, .. } = &task;
+            let row = values![&**id, *owner, *revision, poll, batch.as_deref(), state, since, &**content];
+            let changed = db.execute(CHANGE_TASK, row).await? == 1;
+            if changed {
+                end_with(db, work).await?;
+            }
+            Ok(changed)
+        })
     }
 
     /// Deletes tasks without work that have not changed since this time.
-    pub async fn delete_abandoned_tasks(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.0.engine.execute(Durability::ProcessCrash, DELETE_ABANDONED_TASKS, values![before]).await
+    pub async fn delete_abandoned_tasks(&self, before: Timestamp) -> Result<u64> {
+        self.0.execute(Durability::ProcessCrash, DELETE_ABANDONED_TASKS, values![before]).await
     }
-}
-
-async fn add(db: &mut Connection<'_>, rosters: &RosterCache, task: &AgentTask) -> Result<bool, StoreError> {
-    let work = lock_work(db, rosters, task).await?;
-    let AgentTask { id, owner, context, client_id, opened_by, content, .. } = task;
-    let (poll, batch) = ids(task);
-    let (state, since) = opening(task, work.as_ref());
-    let (client_id, opened_by) = (client_id.as_deref(), opened_by.as_deref());
-    let (id, context, content) = (&**id, &**context, &**content);
-    let row =
-        values![id, *owner, context, client_id, opened_by, poll, batch.as_deref(), state, since, content];
-    let added = db.execute(ADD_TASK, row).await? == 1;
-    if added && work.is_none() {
-        db.execute(DELETE_SURPLUS_TASKS, values![*owner, MAX_TASKS_WITHOUT_WORK]).await?;
-    } else if added {
-        end_with(db, work).await?;
-    }
-    Ok(added)
-}
-
-async fn change(
-    db: &mut Connection<'_>,
-    rosters: &RosterCache,
-    task: &AgentTask,
-) -> Result<bool, StoreError> {
-    let work = lock_work(db, rosters, task).await?;
-    let (poll, batch) = ids(task);
-    let (state, since) = opening(task, work.as_ref());
-    let row =
-        values![&*task.id, task.owner, task.revision, poll, batch.as_deref(), state, since, &*task.content];
-    let changed = db.execute(CHANGE_TASK, row).await? == 1;
-    if changed {
-        end_with(db, work).await?;
-    }
-    Ok(changed)
 }
 
 /// The work of a task as stored.
@@ -195,7 +181,7 @@ async fn lock_work(
     db: &mut Connection<'_>,
     rosters: &RosterCache,
     task: &AgentTask,
-) -> Result<Option<StoredWork>, StoreError> {
+) -> Result<Option<StoredWork>> {
     match &task.work {
         None => Ok(None),
         Some(TaskWork::Poll(poll)) => {
@@ -235,7 +221,7 @@ const fn opening(task: &AgentTask, work: Option<&StoredWork>) -> (&'static str, 
 }
 
 /// Ends the task of work that ended before the task was stored.
-async fn end_with(db: &mut Connection<'_>, work: Option<StoredWork>) -> Result<(), StoreError> {
+async fn end_with(db: &mut Connection<'_>, work: Option<StoredWork>) -> Result<()> {
     match work {
         Some(StoredWork::Poll(PollRecord { id, closing: Some(closing), .. })) => end(db, &id, &closing).await,
         Some(StoredWork::Batch(BatchRecord { id, status, ended_at: Some(at), .. })) => {
@@ -251,12 +237,12 @@ pub(crate) async fn end_of_batch(
     batch: BatchId,
     status: BatchStatus,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let state = TaskState::of_batch(status).as_str();
     db.execute(END_TASK_OF_BATCH, values![batch, state, at]).await.map(drop)
 }
 
 /// Ends the task of a poll, if it has one.
-pub(crate) async fn end(db: &mut Connection<'_>, poll: &PollId, closing: &Closing) -> Result<(), StoreError> {
+pub(crate) async fn end(db: &mut Connection<'_>, poll: &PollId, closing: &Closing) -> Result<()> {
     db.execute(END_TASK, values![poll, closing.closed_at, closing.cancelled]).await.map(drop)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-use crate::store_error::StoreError;
+use crate::store_error::{Result, StoreError};
 
 /// The effect of an [`Interruption`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +62,7 @@ impl Interruption {
         self.released.notify_one();
     }
 
-    pub(crate) async fn around<T>(
-        &self,
-        operation: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn around<T>(&self, operation: impl Future<Output = Result<T>> + Send) -> Result<T> {
         let before = self.operations.fetch_add(1, Ordering::SeqCst) * 2;
         self.interrupt(before).await?;
         let result = operation.await;
@@ -73,7 +70,7 @@ impl Interruption {
         result
     }
 
-    async fn interrupt(&self, point: usize) -> Result<(), StoreError> {
+    async fn interrupt(&self, point: usize) -> Result<()> {
         if point != self.at {
             return Ok(());
         }

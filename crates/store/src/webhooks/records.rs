@@ -10,7 +10,7 @@ use ep_polling::time::Timestamp;
 use crate::batches::BatchId;
 use crate::ids::UserId;
 use crate::row::{Columns, FromRow, from_row};
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 
 /// The webhook settings of an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -113,15 +113,16 @@ pub struct NotificationRecord {
 
 from_row!(Webhook { url, secret });
 from_row!(WebhookSecretNumber { number, replaced_at });
+from_row!(NotificationRecord { poll, url, state: name, attempts, last_error, created_at });
 
 /// Decodes the secret of an account: number 0 if it has no webhook settings.
-fn secret(columns: &mut Columns<'_>) -> Result<WebhookSecretNumber, StoreError> {
+fn secret(columns: &mut Columns<'_>) -> Result<WebhookSecretNumber> {
     let (number, replaced_at): (Option<u32>, _) = columns.get()?;
     Ok(WebhookSecretNumber { number: number.unwrap_or_default(), replaced_at })
 }
 
 impl FromRow for DueNotification {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         Ok(Self {
             poll: columns.get()?,
             user: columns.get()?,
@@ -133,7 +134,7 @@ impl FromRow for DueNotification {
 }
 
 impl FromRow for DueBatchNotification {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
         let batch: BatchId = columns.get()?;
         Ok(Self {
             batch,
@@ -142,19 +143,6 @@ impl FromRow for DueBatchNotification {
             url: columns.get()?,
             attempts: columns.get()?,
             secret: secret(columns)?,
-        })
-    }
-}
-
-impl FromRow for NotificationRecord {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            poll: columns.get()?,
-            url: columns.get()?,
-            state: columns.name()?,
-            attempts: columns.get()?,
-            last_error: columns.get()?,
-            created_at: columns.get()?,
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::handles::Vault;
 use crate::ids::UserId;
 use crate::polls::sql::form_is_known;
 use crate::statement::Statement;
-use crate::store_error::StoreError;
+use crate::store_error::Result;
 use crate::value::{json, values};
 use crate::webhooks::WebhookUrl;
 use crate::webhooks::{AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, Webhook};
@@ -114,23 +114,20 @@ const REPLACE_WEBHOOK_SECRET: &str = "INSERT INTO webhooks (user_id, secret_numb
 /// [`NewPoll::notify`](crate::NewPoll::notify).
 impl Vault {
     /// Returns the webhook settings of this account.
-    pub async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {
-        Ok(self.0.engine.fetch_optional(WEBHOOK, values![user]).await?.unwrap_or_default())
+    pub async fn webhook(&self, user: UserId) -> Result<Webhook> {
+        Ok(self.0.fetch_optional(WEBHOOK, values![user]).await?.unwrap_or_default())
     }
 
     /// Sets the webhook URL of an account, for polls opened from now on.
-    pub async fn set_webhook_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), StoreError> {
+    pub async fn set_webhook_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<()> {
         let values = values![user, url.map(WebhookUrl::as_str)];
-        self.0.engine.execute(Durability::PowerLoss, SET_WEBHOOK_URL, values).await.map(drop)
+        self.0.execute(Durability::PowerLoss, SET_WEBHOOK_URL, values).await.map(drop)
     }
 
     /// Replaces an account's secret by the next one. Returns its number.
-    pub async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError> {
-        let replaced = self
-            .0
-            .engine
-            .fetch_changed(Durability::PowerLoss, REPLACE_WEBHOOK_SECRET, values![user, at])
-            .await?;
+    pub async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32> {
+        let replaced =
+            self.0.fetch_changed(Durability::PowerLoss, REPLACE_WEBHOOK_SECRET, values![user, at]).await?;
         replaced.first().copied().ok_or_else(|| failed(UnexpectedData::MissingRow))
     }
 
@@ -142,22 +139,18 @@ impl Vault {
         per_account: u32,
         busy: &[UserId],
         lasts: Duration,
-    ) -> Result<Vec<DueNotification>, StoreError> {
+    ) -> Result<Vec<DueNotification>> {
         let busy = json(&busy)?;
         // An attempt lost in a power loss is made again.
         let values = values![limit, per_account, lasts, busy];
-        self.0.engine.fetch_changed(Durability::ProcessCrash, DUE_NOTIFICATIONS, values).await
+        self.0.fetch_changed(Durability::ProcessCrash, DUE_NOTIFICATIONS, values).await
     }
 
     /// Stores the outcome of an attempt.
-    pub async fn notification_attempted(
-        &self,
-        poll: &PollId,
-        attempted: &AttemptOutcome,
-    ) -> Result<(), StoreError> {
+    pub async fn notification_attempted(&self, poll: &PollId, attempted: &AttemptOutcome) -> Result<()> {
         let (state, error, after) = outcome(attempted);
         let values = values![poll, state, error, after];
-        self.0.engine.execute(Durability::ProcessCrash, ATTEMPTED, values).await.map(drop)
+        self.0.execute(Durability::ProcessCrash, ATTEMPTED, values).await.map(drop)
     }
 
     /// Claims due notifications of ended batches, like [`due_notifications`](Self::due_notifications).
@@ -167,35 +160,27 @@ impl Vault {
         per_account: u32,
         busy: &[UserId],
         lasts: Duration,
-    ) -> Result<Vec<DueBatchNotification>, StoreError> {
+    ) -> Result<Vec<DueBatchNotification>> {
         let busy = json(&busy)?;
         let values = values![limit, per_account, lasts, busy];
-        self.0.engine.fetch_changed(Durability::ProcessCrash, DUE_BATCH_NOTIFICATIONS, values).await
+        self.0.fetch_changed(Durability::ProcessCrash, DUE_BATCH_NOTIFICATIONS, values).await
     }
 
     /// Stores the outcome of an attempt to notify of a batch.
-    pub async fn batch_attempted(
-        &self,
-        batch: BatchId,
-        attempted: &AttemptOutcome,
-    ) -> Result<(), StoreError> {
+    pub async fn batch_attempted(&self, batch: BatchId, attempted: &AttemptOutcome) -> Result<()> {
         let (state, error, after) = outcome(attempted);
         let values = values![batch, state, error, after];
-        self.0.engine.execute(Durability::ProcessCrash, BATCH_ATTEMPTED, values).await.map(drop)
+        self.0.execute(Durability::ProcessCrash, BATCH_ATTEMPTED, values).await.map(drop)
     }
 
     /// Returns the newest notifications of an account, newest first.
-    pub async fn notifications_of(
-        &self,
-        user: UserId,
-        limit: u32,
-    ) -> Result<Vec<NotificationRecord>, StoreError> {
-        self.0.engine.fetch_all(NOTIFICATIONS_OF, values![user, limit]).await
+    pub async fn notifications_of(&self, user: UserId, limit: u32) -> Result<Vec<NotificationRecord>> {
+        self.0.fetch_all(NOTIFICATIONS_OF, values![user, limit]).await
     }
 
     /// Deletes notifications without further attempts, of polls opened before a time.
-    pub async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.0.engine.execute(Durability::ProcessCrash, DELETE_OLD_NOTIFICATIONS, values![before]).await
+    pub async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64> {
+        self.0.execute(Durability::ProcessCrash, DELETE_OLD_NOTIFICATIONS, values![before]).await
     }
 }
 

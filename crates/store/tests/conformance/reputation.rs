@@ -93,7 +93,7 @@ async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
         entries: vec![entry(Some(false), 3), entry(None, 2)],
     };
     assert_eq!(feedback.feedback_on(&poll).await.unwrap(), expected);
-    let own = feedback.feedback_of(first).await.unwrap();
+    let own = feedback.feedback_after(first, "", 100).await.unwrap();
     assert_eq!((own.len(), &own[0].poll_id, &own[0].entry), (1, &poll, &entry(Some(false), 3)));
 
     // The entry is erased with its account.

@@ -64,35 +64,25 @@ pub(crate) struct UpstreamError<'a> {
 
 #[derive(Deserialize, Default)]
 struct RawError<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     code: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     message: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     param: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     detail: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     availability: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Default)]
 struct RawHints<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     error_type: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     retry_after: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     retryable: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     raw: Option<&'a RawValue>,
 }
 

@@ -14,58 +14,47 @@ type Raw<'a> = Option<&'a RawValue>;
 /// A completion, or an error instead.
 #[derive(Deserialize)]
 pub(crate) struct Completion<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     model: Raw<'a>,
-    #[serde(borrow, default)]
     choices: Raw<'a>,
-    #[serde(borrow, default)]
     usage: Raw<'a>,
-    #[serde(borrow, default)]
     error: Raw<'a>,
 }
 
 /// The first choice of a completion.
 #[derive(Deserialize, Default)]
 pub(crate) struct CompletionChoice<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     message: Option<Message<'a>>,
     /// The text of a completion that has no messages.
-    #[serde(borrow, default)]
     text: Raw<'a>,
-    #[serde(borrow, default)]
     finish_reason: Raw<'a>,
-    #[serde(borrow, default)]
     error: Raw<'a>,
 }
 
 #[derive(Deserialize)]
 struct Message<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow, default)]
     refusal: Raw<'a>,
-    #[serde(borrow, default)]
     tool_calls: Raw<'a>,
     /// The older form of tool calls.
-    #[serde(borrow, default)]
     function_call: Raw<'a>,
     /// The reasoning text, as OpenRouter names it.
-    #[serde(borrow, default)]
     reasoning: Raw<'a>,
     /// The reasoning text, as DeepSeek, vLLM and llama.cpp name it.
-    #[serde(borrow, default)]
     reasoning_content: Raw<'a>,
 }
 
 #[derive(Deserialize)]
 struct ToolCall<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     function: Option<Function<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Function<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     arguments: Raw<'a>,
 }
 
@@ -82,37 +71,28 @@ pub(crate) struct Usage {
 
 #[derive(Deserialize)]
 struct RawUsage<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     prompt_tokens: Raw<'a>,
-    #[serde(borrow, default)]
     completion_tokens: Raw<'a>,
-    #[serde(borrow, default)]
     input_tokens: Raw<'a>,
-    #[serde(borrow, default)]
     output_tokens: Raw<'a>,
-    #[serde(borrow, default)]
     total_input_tokens: Raw<'a>,
-    #[serde(borrow, default)]
     total_output_tokens: Raw<'a>,
-    #[serde(borrow, default)]
     cost: Raw<'a>,
-    #[serde(borrow, default)]
     is_byok: Raw<'a>,
-    #[serde(borrow, default)]
     cost_details: Option<RawCostDetails<'a>>,
-    #[serde(borrow, default)]
     completion_tokens_details: Option<RawTokenDetails<'a>>,
 }
 
 #[derive(Deserialize)]
 struct RawTokenDetails<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     reasoning_tokens: Raw<'a>,
 }
 
 #[derive(Deserialize)]
 struct RawCostDetails<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     upstream_inference_cost: Raw<'a>,
 }
 
@@ -236,9 +216,9 @@ impl<'a> CompletionChoice<'a> {
 fn joined_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Part<'a> {
-        #[serde(borrow, default)]
+        #[serde(borrow)]
         text: Raw<'a>,
-        #[serde(borrow, default, rename = "type")]
+        #[serde(rename = "type")]
         kind: Raw<'a>,
     }
     if let Some(text) = text(Some(raw)) {

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use ep_polling::ballot::{BallotView, ChoiceForm};
 use ep_polling::options::MAX_LEVELS;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde_json::{Map, json};
 
 use crate::chat::prompt::SYSTEM;
+use crate::chat::request;
 use crate::decision_rules::Dialect;
-use crate::parsing::letter;
 
 /// The maximum number of choices of a question, of all three dialects.
 const MAX_CHOICES: usize = 255;
@@ -18,13 +17,9 @@ const _: () = assert!(MAX_LEVELS <= MAX_CHOICES);
 /// The name of the question.
 pub(super) const QUESTION: &str = "vote";
 
-/// Returns the value of each choice, in the order shown: the option's text, or a letter if chat ballots have letters.
+/// Returns the value of each choice, in the order shown: as in chat ballots.
 pub(super) fn values(view: &BallotView) -> Vec<Cow<'_, str>> {
-    let value = |index: usize| match view.answer {
-        ChoiceForm::Text => Cow::Borrowed(view.choices[index].text.as_str()),
-        ChoiceForm::Letter => Cow::Owned(letter(&view.choices, index).to_string()),
-    };
-    (0..view.choices.len()).map(value).collect()
+    request::values(&view.choices, view.answer)
 }
 
 /// Serializes the body as JSON. The question is the input, and the system message of chat ballots the instruction, so that
@@ -32,97 +27,34 @@ pub(super) fn values(view: &BallotView) -> Vec<Cow<'_, str>> {
 pub(super) fn body(dialect: Dialect, model: &str, view: &BallotView) -> Vec<u8> {
     let values = values(view);
     let choices = || std::iter::zip(&values, &view.choices).map(|(value, choice)| (&**value, &*choice.text));
-    let by_name = || ByName {
-        vote: MapQuestion { kind: "choice", instructions: SYSTEM, criteria: Criteria(choices().collect()) },
+    let by_name = || {
+        // With descriptions, the options' texts, because some servers reject a choice without one.
+        let criteria: Map<_, _> = choices().map(|(value, text)| (value.to_owned(), text.into())).collect();
+        json!({ QUESTION: { "type": "choice", "instructions": SYSTEM, "criteria": criteria } })
     };
     let input = &*view.question;
     let body = match dialect {
         Dialect::OpenAi => {
-            let described = view.answer == ChoiceForm::Letter;
-            let choice = |(value, text)| ListChoice { value, description: Some(text).filter(|_| described) };
-            let question = ListQuestion {
-                kind: "choice",
-                name: QUESTION,
-                instructions: SYSTEM,
-                choices: choices().map(choice).collect(),
+            let choice = |(value, text)| match view.answer {
+                ChoiceForm::Text => json!({ "value": value }),
+                ChoiceForm::Letter => json!({ "value": value, "description": text }),
             };
-            serde_json::to_vec(&OpenAiBody { model, input, questions: [question] })
+            let question = json!({
+                "type": "choice",
+                "name": QUESTION,
+                "instructions": SYSTEM,
+                "choices": choices().map(choice).collect::<Vec<_>>(),
+            });
+            json!({ "model": model, "input": input, "questions": [question] })
         }
-        Dialect::SystemOne => {
-            serde_json::to_vec(&SystemOneBody { model, state: input, questions: by_name() })
-        }
+        Dialect::SystemOne => json!({ "model": model, "state": input, "questions": by_name() }),
         Dialect::Gemini => {
             // The model list has the names of resources, requests those of models.
             let model = model.strip_prefix("models/").unwrap_or(model);
-            serde_json::to_vec(&GeminiBody { model, input, questions: by_name() })
+            json!({ "model": model, "input": input, "questions": by_name() })
         }
     };
-    // Serializing strings cannot fail.
-    body.unwrap_or_default()
-}
-
-#[derive(Serialize)]
-struct OpenAiBody<'a> {
-    model: &'a str,
-    input: &'a str,
-    questions: [ListQuestion<'a>; 1],
-}
-
-#[derive(Serialize)]
-struct ListQuestion<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    name: &'static str,
-    instructions: &'static str,
-    choices: Vec<ListChoice<'a>>,
-}
-
-#[derive(Serialize)]
-struct ListChoice<'a> {
-    value: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct SystemOneBody<'a> {
-    model: &'a str,
-    state: &'a str,
-    questions: ByName<'a>,
-}
-
-#[derive(Serialize)]
-struct GeminiBody<'a> {
-    model: &'a str,
-    input: &'a str,
-    questions: ByName<'a>,
-}
-
-/// The question by its name, [`QUESTION`].
-#[derive(Serialize)]
-struct ByName<'a> {
-    vote: MapQuestion<'a>,
-}
-
-#[derive(Serialize)]
-struct MapQuestion<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    instructions: &'static str,
-    criteria: Criteria<'a>,
-}
-
-/// Values with descriptions: the options' texts, because some servers reject a choice without one.
-struct Criteria<'a>(Vec<(&'a str, &'a str)>);
-
-impl Serialize for Criteria<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (value, text) in &self.0 {
-            map.serialize_entry(value, text)?;
-        }
-        map.end()
-    }
+    body.to_string().into_bytes()
 }
 
 #[cfg(test)]

@@ -18,16 +18,12 @@ type Raw<'a> = Option<&'a RawValue>;
 /// A response with answers, or with an error or a refusal instead.
 #[derive(Deserialize)]
 pub(crate) struct Response<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     model: Raw<'a>,
-    #[serde(borrow, default)]
     answers: Raw<'a>,
-    #[serde(borrow, default)]
     usage: Raw<'a>,
-    #[serde(borrow, default)]
     error: Raw<'a>,
     /// Gemini's refusal.
-    #[serde(borrow, default)]
     prompt_feedback: Raw<'a>,
 }
 
@@ -50,9 +46,8 @@ pub(crate) enum Unusable {
 
 #[derive(Deserialize)]
 struct Answer<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(borrow, rename = "type")]
     kind: Raw<'a>,
-    #[serde(borrow, default)]
     probabilities: Raw<'a>,
 }
 
@@ -125,7 +120,7 @@ impl<'a> Response<'a> {
     fn is_blocked(&self) -> bool {
         #[derive(Deserialize)]
         struct Feedback<'a> {
-            #[serde(borrow, default)]
+            #[serde(borrow)]
             block_reason: Raw<'a>,
         }
         let feedback =

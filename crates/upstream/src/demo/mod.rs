@@ -152,14 +152,7 @@ impl Models for Demo {
 
     async fn vote(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ModelResponse {
         let within = limits.within;
-        let no_vote = |reason, detail| ModelResponse {
-            vote: Err(NoVote::new(reason, detail)),
-            probabilities: None,
-            spend: Spend::NOTHING,
-            tokens: None,
-            casting: None,
-            answered_by: None,
-        };
+        let no_vote = |reason, detail| ModelResponse::new(Err(NoVote::new(reason, detail)), Spend::NOTHING);
         let Some(tier) = self.tiers.get(&member.model) else {
             return no_vote(Reason::Rejected, "unknown simulated model");
         };
@@ -178,7 +171,7 @@ impl Models for Demo {
             None => preferred_option(member, view)
                 .ok_or_else(|| NoVote::new(Reason::Unparsable, "the question has no options (simulated)")),
         };
-        ModelResponse { vote, probabilities: None, spend, tokens, casting: None, answered_by: None }
+        ModelResponse { tokens, ..ModelResponse::new(vote, spend) }
     }
 
     async fn explain(

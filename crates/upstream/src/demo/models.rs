@@ -13,7 +13,6 @@ const FAMILIES: [&str; 10] =
 /// A model size; every family has each size.
 pub(super) struct Tier {
     name: &'static str,
-    title: &'static str,
     /// Prices per prompt token and per completion token, in nano-USD (1,000 nano-USD equal 1 USD per million
     /// tokens).
     price: (i64, i64),
@@ -25,40 +24,12 @@ pub(super) struct Tier {
 }
 
 const TIERS: [Tier; 6] = [
-    Tier { name: "nano", title: "Nano", price: (30, 90), context: 32_768, median_ms: 90.0, failures: 25 },
-    Tier {
-        name: "small",
-        title: "Small",
-        price: (100, 300),
-        context: 65_536,
-        median_ms: 150.0,
-        failures: 15,
-    },
-    Tier {
-        name: "medium",
-        title: "Medium",
-        price: (350, 1_200),
-        context: 131_072,
-        median_ms: 260.0,
-        failures: 10,
-    },
-    Tier {
-        name: "large",
-        title: "Large",
-        price: (2_500, 9_000),
-        context: 262_144,
-        median_ms: 480.0,
-        failures: 10,
-    },
-    Tier {
-        name: "coder",
-        title: "Coder",
-        price: (250, 900),
-        context: 131_072,
-        median_ms: 220.0,
-        failures: 20,
-    },
-    Tier { name: "open", title: "Open", price: (0, 0), context: 32_768, median_ms: 330.0, failures: 60 },
+    Tier { name: "nano", price: (30, 90), context: 32_768, median_ms: 90.0, failures: 25 },
+    Tier { name: "small", price: (100, 300), context: 65_536, median_ms: 150.0, failures: 15 },
+    Tier { name: "medium", price: (350, 1_200), context: 131_072, median_ms: 260.0, failures: 10 },
+    Tier { name: "large", price: (2_500, 9_000), context: 262_144, median_ms: 480.0, failures: 10 },
+    Tier { name: "coder", price: (250, 900), context: 131_072, median_ms: 220.0, failures: 20 },
+    Tier { name: "open", price: (0, 0), context: 32_768, median_ms: 330.0, failures: 60 },
 ];
 
 /// A simulated model.
@@ -86,11 +57,10 @@ fn demo_model(index: usize, family: &'static str, tier: &'static Tier) -> DemoMo
         completion: PicoUsd::new(completion * 1000),
         request: PicoUsd::ZERO,
     };
-    let mut title = family.to_owned();
-    title[..1].make_ascii_uppercase();
+    let title = |name: &str| name[..1].to_ascii_uppercase() + &name[1..];
     let listed = ListedModel {
         variant: Variant {
-            name: format!("{title} {} (simulated)", tier.title),
+            name: format!("{} {} (simulated)", title(family), title(tier.name)),
             provider: format!("{family} (simulated)"),
             family: format!("demo/{family}"),
             context_length: Some(tier.context),

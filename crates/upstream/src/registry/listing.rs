@@ -197,9 +197,8 @@ fn is_expired(date: Raw<'_>, now: Timestamp) -> bool {
 fn lowest_supported_effort(raw: &RawValue) -> &'static str {
     #[derive(Deserialize)]
     struct Reasoning<'a> {
-        #[serde(borrow, default)]
+        #[serde(borrow)]
         supported_efforts: Raw<'a>,
-        #[serde(borrow, default)]
         mandatory: Raw<'a>,
     }
     let Ok(reasoning) = serde_json::from_str::<Reasoning<'_>>(raw.get()) else { return "low" };
@@ -214,9 +213,8 @@ fn lowest_supported_effort(raw: &RawValue) -> &'static str {
 fn meta_context(meta: Raw<'_>) -> Option<f64> {
     #[derive(Deserialize)]
     struct Meta<'a> {
-        #[serde(borrow, default)]
+        #[serde(borrow)]
         n_ctx: Raw<'a>,
-        #[serde(borrow, default)]
         n_ctx_train: Raw<'a>,
     }
     let meta: Meta<'_> = serde_json::from_str(meta?.get()).ok()?;

@@ -64,11 +64,9 @@ fn says_no_chat(model: &RawModel<'_>) -> bool {
 fn role_of(id: &str, architecture: Raw<'_>) -> Role {
     #[derive(Deserialize)]
     struct Architecture<'a> {
-        #[serde(borrow, default)]
+        #[serde(borrow)]
         input_modalities: Raw<'a>,
-        #[serde(borrow, default)]
         output_modalities: Raw<'a>,
-        #[serde(borrow, default)]
         modality: Raw<'a>,
     }
     let by_id = |is_other: bool| if is_other { Role::Other } else { Role::Chat };

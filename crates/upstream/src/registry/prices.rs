@@ -36,15 +36,11 @@ const IMPLAUSIBLE: PicoUsd = PicoUsd::new(1_000_000_000);
 
 #[derive(Deserialize)]
 struct RawPricing<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     prompt: Raw<'a>,
-    #[serde(borrow, default)]
     completion: Raw<'a>,
-    #[serde(borrow, default)]
     request: Raw<'a>,
-    #[serde(borrow, default)]
     internal_reasoning: Raw<'a>,
-    #[serde(borrow, default)]
     unit: Raw<'a>,
 }
 

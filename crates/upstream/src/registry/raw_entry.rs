@@ -9,40 +9,26 @@ pub(super) type Raw<'a> = Option<&'a RawValue>;
 
 #[derive(Deserialize)]
 pub(super) struct RawModel<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) id: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) name: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) created: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) owned_by: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) context_length: Raw<'a>,
     /// The context length, as vLLM names it.
-    #[serde(borrow, default)]
     pub(super) max_model_len: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) meta: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) architecture: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) pricing: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) supported_parameters: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) expiration_date: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) reasoning: Raw<'a>,
     /// The kind of the model: Together's `type`, LiteLLM's `mode`, Hugging Face's `task`.
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) mode: Raw<'a>,
-    #[serde(borrow, default)]
     pub(super) task: Raw<'a>,
     /// Azure's and Mistral's object of flags, or a list of names.
-    #[serde(borrow, default)]
     pub(super) capabilities: Raw<'a>,
 }
 

@@ -30,13 +30,9 @@ pub enum RequestedForm {
 pub(super) struct Request<'a> {
     #[serde(borrow)]
     pub(super) model: Cow<'a, str>,
-    #[serde(borrow)]
     messages: Vec<Message<'a>>,
-    #[serde(borrow, default)]
     tools: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_choice: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     response_format: Option<&'a RawValue>,
 }
 

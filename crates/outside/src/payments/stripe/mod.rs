@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{CardEvent, CardProcessor, CheckoutPage};
 use ep_outgoing::ResponseError;
-use ep_store::{CheckoutId, NewCheckout};
+use ep_store::NewCheckout;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -150,7 +150,10 @@ impl CardProcessor for Stripe {
                     tokio::time::sleep(pause).await;
                     pause *= 2;
                 }
-                Err(error) => return Err(failed(checkout.id, error)),
+                Err(error) => {
+                    tracing::warn!(checkout = %checkout.id, error = %error, "failed to open a payment page");
+                    return Err(unavailable(error));
+                }
             }
         }
         Err(Fault::internal("no request to Stripe was sent"))
@@ -159,27 +162,15 @@ impl CardProcessor for Stripe {
     async fn look_up(&self, session: &str) -> Result<CardEvent, Fault> {
         let url = format!("{}/v1/checkout/sessions/{session}", self.config.api_url);
         match self.send(self.client.get(&url)).await {
-            Ok(session) => Ok(session.event(self.is_live())),
+            Ok(session) => Ok(session.event(is_live(&self.config.secret_key))),
             Err(error) => Err(unavailable(error)),
         }
-    }
-}
-
-impl Stripe {
-    /// Returns true if the service's key is for live payments.
-    fn is_live(&self) -> bool {
-        is_live(&self.config.secret_key)
     }
 }
 
 /// Returns true if a key is for live payments.
 fn is_live(secret_key: &SecretString) -> bool {
     !secret_key.expose_secret().contains("_test_")
-}
-
-fn failed(checkout: CheckoutId, error: StripeError) -> Fault {
-    tracing::warn!(checkout = %checkout, error = %error, "failed to open a payment page");
-    unavailable(error)
 }
 
 fn unavailable(error: StripeError) -> Fault {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ep_outgoing::{Node, NodeError, ResponseError};
-use ep_store::{DepositState, StoredDeposit, WalletAddress};
+use ep_store::{Received, StoredDeposit, WalletAddress};
 use serde_json::{Value, json};
 
 use super::logs::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};
@@ -39,8 +39,10 @@ impl<'a> Transfers<'a> {
     /// Matches a deposit with a transfer, which is used up. Returns false if there is none, or the node does
     /// not respond.
     pub(super) async fn take(&mut self, known: &StoredDeposit) -> bool {
-        let (Some(block), Some(transaction)) = (block_of(known), transaction_of(known)) else { return false };
-        if self.until.is_none_or(|until| block > until) && self.read(block).await.is_none() {
+        let Some(Received { block: Some(block), transaction, .. }) = known.state.received() else {
+            return false;
+        };
+        if self.until.is_none_or(|until| *block > until) && self.read(*block).await.is_none() {
             return false;
         }
         let payment = &known.deposit.payment;
@@ -90,20 +92,6 @@ impl<'a> Transfers<'a> {
 }
 
 /// Returns the block of a deposit's transfer.
-pub(super) const fn block_of(known: &StoredDeposit) -> Option<u64> {
-    match &known.state {
-        DepositState::Confirming(received)
-        | DepositState::Settled(received)
-        | DepositState::Vanished(received) => received.block,
-        DepositState::Settling | DepositState::Unknown | DepositState::Failed => None,
-    }
-}
-
-fn transaction_of(known: &StoredDeposit) -> Option<&str> {
-    match &known.state {
-        DepositState::Confirming(received)
-        | DepositState::Settled(received)
-        | DepositState::Vanished(received) => Some(&received.transaction),
-        DepositState::Settling | DepositState::Unknown | DepositState::Failed => None,
-    }
+pub(super) fn block_of(known: &StoredDeposit) -> Option<u64> {
+    known.state.received()?.block
 }
