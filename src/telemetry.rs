@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use anyhow::Context as _;
 use axum::http::header::CONTENT_TYPE;
-use ep_kernel::tasks::Tasks;
+use ep_kernel::Tasks;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;

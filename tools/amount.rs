@@ -1,6 +1,6 @@
 //! Amounts for funding or capping keys.
 
-use ep_polling::money::{MicroUsd, Usd, UsdFigure};
+use ep_polling::{MicroUsd, Usd, UsdFigure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 

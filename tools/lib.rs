@@ -31,8 +31,8 @@ pub mod webhooks;
 
 use std::sync::LazyLock;
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Entry, Tool, entry};
+use ep_kernel::tool::entry;
+use ep_kernel::{Entry, Fault, Kind, Tool};
 
 /// All operations, in the order of the documents.
 pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ep_kernel::fault::Fault;
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_kernel::Fault;
+use ep_polling::{PollId, Timestamp};
 use ep_store::BatchId;
 use schemars::Schema;
 

@@ -1,10 +1,7 @@
 //! Polls that a caller may read.
 
-use ep_kernel::caller::Caller;
-use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::PollState;
-use ep_kernel::fault::{Fault, Kind};
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Caller, Ctx, Fault, Kind, PollState};
+use ep_polling::PollId;
 
 /// Returns the poll with this id, or at this URL of the service, if the caller may read it. A private poll is reported as
 /// not found to anyone but its owner.

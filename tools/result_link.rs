@@ -1,8 +1,7 @@
 //! Links to results.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::links::Links;
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Ctx, Links};
+use ep_polling::PollId;
 
 /// The name of the operation that reads a result.
 pub const GET_POLL_RESULT: &str = "get_poll_result";

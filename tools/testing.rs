@@ -4,30 +4,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::account_data::AccountData;
-use ep_kernel::accounts::Accounts;
-use ep_kernel::api_key::Pepper;
-use ep_kernel::batches::{self, BatchSettings, Batches};
-use ep_kernel::caller::Caller;
-use ep_kernel::cards::Cards;
-use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
+use ep_kernel::batches;
 use ep_kernel::dispatch::dispatch_internal;
-use ep_kernel::executor::{self, PollExecutor, PollLimits};
-use ep_kernel::fault::Fault;
-use ep_kernel::keys::Keys;
-use ep_kernel::links::Links;
-use ep_kernel::output::CallOutput;
-use ep_kernel::ports::{Clock, Entropy, Models};
-use ep_kernel::reputation::Reputation;
-use ep_kernel::sealing::Sealer;
-use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
-use ep_kernel::tasks::Tasks;
+use ep_kernel::executor;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_kernel::tool::Tool;
-use ep_kernel::webhooks::{WebhookSecrets, Webhooks};
+use ep_kernel::{
+    AccountData, Accounts, BatchSettings, Batches, CallOutput, Caller, Cards, ChallengeNonces, Clock, Ctx,
+    DatabaseHealth, Entropy, Fault, Keys, Lifetimes, Links, Models, Pepper, PollExecutor, PollLimits,
+    Reputation, Sealer, Sessions, Settings, SignUps, StarterCredit, Tasks, Tool, ToolPorts, Wallets,
+    WebhookSecrets, Webhooks,
+};
 use ep_outgoing::{HttpClients, HttpWebhooks, PublicTargets};
 use ep_outside::identity::{Siwe, SiweSite};
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::{KeyScope, RequestId, StarterCreditLimits, StoreOptions, UserId};
 use ep_upstream::{Demo, DemoConfig};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Other readers: arguments of operations, rows of batches, model lists, and responses of models.
 
 use ep_kernel::batches::line;
-use ep_polling::ballot::ChoiceForm;
+use ep_polling::ChoiceForm;
 use ep_tools::TOOLS;
 use ep_upstream::testing::readers::{model_list, vote};
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ep_kernel::ports::{Clock, Entropy};
-use ep_polling::time::Timestamp;
+use ep_kernel::{Clock, Entropy};
+use ep_polling::Timestamp;
 use rand::TryRng;
 use rand::rngs::SysRng;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_site::Rail;
 use ep_site::rail::Comparison;
 use futures::future::BoxFuture;

@@ -7,9 +7,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::batches::BatchNotifications;
-use ep_kernel::fault::Fault;
-use ep_kernel::{executor, guard};
+use ep_kernel::{BatchNotifications, Fault, executor, guard};
 use ep_protocols::a2a;
 use ep_protocols::batch_rows::BatchRows;
 use ep_site::rail::RailJob;

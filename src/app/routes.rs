@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use ep_kernel::Entry;
 use ep_kernel::method::Method;
-use ep_kernel::tool::Entry;
 use ep_pages::documents::{DOCUMENTS, extended_agent_card};
 use ep_pages::web;
 use ep_protocols::a2a::AgentParts;

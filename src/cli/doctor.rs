@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_polling::ballot::{BallotMode, BallotViews, ModelResponse, NoVote, Reason};
 use ep_polling::counted::counted;
-use ep_polling::money::{MicroUsd, SpendBasis};
-use ep_polling::order::Seed;
-use ep_polling::probabilities::OptionProbability;
-use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
+use ep_polling::{
+    BallotMode, BallotViews, Member, MicroUsd, ModelChoice, ModelNames, ModelResponse, ModelSource, NoVote,
+    OptionProbability, Reason, Seed, SpendBasis,
+};
 use ep_site::config::Config;
 use futures::StreamExt;
 use serde::Serialize;

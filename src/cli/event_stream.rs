@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 
 use axum::body::Bytes;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use futures::{Stream, StreamExt};
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};

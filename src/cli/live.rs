@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use console::style;
-use ep_kernel::event::{StartedEvent, VoteEvent};
-use ep_polling::poll_id::PollId;
+use ep_kernel::{StartedEvent, VoteEvent};
+use ep_polling::PollId;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::printable::printable;

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_pages::documents;
 use ep_site::config::{Config, ConfigError, DEFAULTS, LogFormat, Telemetry};
 use ep_site::{Models, SiteSettings};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use ep_kernel::Entry;
 use ep_kernel::schema;
-use ep_kernel::tool::Entry;
 use serde_json::Value;
 
 /// Returns the help of an operation: summary, usage, arguments, an example command and the manual.

@@ -2,9 +2,10 @@
 
 use std::io::IsTerminal;
 
-use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
+use ep_kernel::event::MAX_EVENTS;
+use ep_kernel::{PollEvent, Progress};
 use ep_labels::operations::Operations;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::TieRule;
 use ep_site::config::Config;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;

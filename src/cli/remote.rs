@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::event::Progress;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Entry, Method, Rest};
+use ep_kernel::tool::Method;
+use ep_kernel::{Entry, Fault, Kind, Progress, Rest};
 use ep_labels::operations::{OnceReply, Operations};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Map, Value};

@@ -3,10 +3,7 @@
 use console::{Color, Term, measure_text_width, style, truncate_str};
 use ep_polling::apportion::percentages;
 use ep_polling::counted::counted;
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::poll_id::PollId;
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::tally::NamedTally;
+use ep_polling::{NamedTally, NoAnswer, PollId, ScaleResult};
 use ep_tools::polls::reasons::VoterReason;
 use ep_tools::polls::reply::RunningPoll;
 use ep_tools::polls::sentences::{EndedPoll, independence, quoted};

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_labels::operations::Operations;
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::poll_id::PollId;
+use ep_polling::{NoAnswer, PollId};
 use ep_site::config::Config;
 use ep_tools::entry_of;
 use ep_tools::polls::summary::Status;

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::app::App;
-use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::event::{Progress, ProgressSink};
-use ep_kernel::fault::Fault;
+use ep_kernel::dispatch::dispatch;
 use ep_kernel::guard::{Admission, Credential, Request};
-use ep_kernel::output::{Body, CallOutput};
-use ep_kernel::tool::Entry;
+use ep_kernel::output::Body;
+use ep_kernel::{Call, CallOutput, Entry, Fault, Progress, ProgressSink};
 use ep_labels::operations::{OnceReply, Operations};
 use ep_site::config::Config;
 use ep_store::RequestId;

@@ -1,6 +1,6 @@
 //! Messages about the arguments of `ep poll`: they name the flag that was typed, and not the field of the operation.
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_labels::options_message::{after_name, numbered, with_items};
 
 /// Beginnings of messages, with what the command line calls them. A longer one precedes its own beginning.

@@ -1,6 +1,6 @@
 //! Errors of wrong arguments, for which a command ends with 2.
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 
 /// Creates the error of a wrong argument.
 pub(super) fn wrong(message: impl Into<String>) -> anyhow::Error {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ep_kernel::ports::Entropy;
+use ep_kernel::Entropy;
 use ep_site::config::{Config, ConfigError};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 

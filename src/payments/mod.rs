@@ -8,11 +8,7 @@ mod usdc;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ep_kernel::cards::Cards;
-use ep_kernel::deposits::Deposits;
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::{Clock, Entropy};
-use ep_kernel::sign_in::SignUps;
+use ep_kernel::{Cards, Clock, Deposits, Entropy, Fault, SignUps};
 use ep_outgoing::Node;
 use ep_outside::payments::Usdc;
 use ep_site::config::{Config, ConfigError};

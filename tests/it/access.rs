@@ -1,7 +1,7 @@
 //! Checks access to every route: accepted callers, rejected callers and the headers of every response.
 
-use ep_kernel::tool::{Access, Agents, Rate, Task};
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Access, Agents, Rate, Task};
+use ep_polling::MicroUsd;
 use ep_site::{ErrorFormat, Route, RouteKind};
 use ep_tools::TOOLS;
 use reqwest::Method;

@@ -4,7 +4,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 

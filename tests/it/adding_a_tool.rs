@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use ep_kernel::tool::{Entry, entry};
+use ep_kernel::Entry;
+use ep_kernel::tool::entry;
 use serde_json::json;
 
 use crate::harness::Setup;

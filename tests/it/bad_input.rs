@@ -1,6 +1,6 @@
 //! Invalid input returns a 4xx with a remedy; nothing is charged or stored, and no model is called.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 

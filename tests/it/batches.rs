@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::{Script, ScriptedUpstream};
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -2,11 +2,9 @@
 
 use std::sync::LazyLock;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Entry, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool,
-    ToolOutput, entry,
+use ep_kernel::tool::{Presentation, ToolOutput, entry};
+use ep_kernel::{
+    Access, Agents, Cost, Ctx, Effect, Entry, Fault, Latency, Nothing, Rate, Rest, Spec, Task, Tool,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

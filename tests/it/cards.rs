@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ensemble_poll::app::clock::SystemClock;
-use ep_kernel::ports::Clock;
+use ep_kernel::Clock;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::UserId;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use ensemble_poll::app::routes;
 use ensemble_poll::payments::RAILS;
-use ep_kernel::fault::Kind;
-use ep_kernel::tool::{Agents, Entry, Method, Task};
+use ep_kernel::tool::Method;
+use ep_kernel::{Agents, Entry, Kind, Task};
 use ep_site::SiteSettings;
 use ep_tools::TOOLS;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::testing::{Database, Postgres};
 use ep_upstream::testing::Script;
 use reqwest::Method;

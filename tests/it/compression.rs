@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use reqwest::Method;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::testing::until;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

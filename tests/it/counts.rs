@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use ep_polling::budget::Budget;
-use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_polling::stopping::MAX_ROSTER;
+use ep_polling::{Budget, MicroUsd, UsdFigure};
 use ep_upstream::testing::{Action, Behaviour, Billing, Script, VoteFor, priced};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Decision models as members. The counterpart is this service: it serves the three decision APIs, so that the panels of one
 //! service are the decision models of another one.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::{RequestedForm, Script, ScriptedUpstream, VoteFor};
 use serde_json::{Value, json};
 

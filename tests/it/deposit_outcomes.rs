@@ -7,9 +7,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ensemble_poll::app::clock::SystemClock;
-use ep_kernel::ports::Clock;
+use ep_kernel::Clock;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use serde_json::{Value, json};
 use tokio::process::Command;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ep_kernel::tool::Agents;
+use ep_kernel::Agents;
 use serde_json::{Value, json};
 use tokio::process::Command;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ensemble_poll::app::routes;
 use ensemble_poll::payments::RAILS;
-use ep_kernel::signing::SigningKeys;
+use ep_kernel::SigningKeys;
 use ep_pages::documents::DOCUMENTS;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_site::names::{API_REFERENCE, DOCS, OPENAPI};
 use ep_site::{Document, SiteSettings};
 use serde_json::Value;

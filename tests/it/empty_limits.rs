@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use ep_kernel::tool::{Agents, Entry};
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Agents, Entry};
+use ep_polling::MicroUsd;
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The room for files: of accounts by their balance, and of the service.
 
 use ep_kernel::testing::until;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use reqwest::Method;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_kernel::tool::Agents;
+use ep_kernel::Agents;
 use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;

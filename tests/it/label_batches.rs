@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Forms, Script};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};

@@ -3,8 +3,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_kernel::tool::Agents;
-use ep_polling::money::MicroUsd;
+use ep_kernel::Agents;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ep_kernel::tool::Agents;
+use ep_kernel::Agents;
 use ep_upstream::testing::{Script, VoteFor};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ep_kernel::tool::Agents;
+use ep_kernel::Agents;
 use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 use tokio::process::Command;

@@ -1,6 +1,6 @@
 //! Polls without an answer: one judgement on every surface.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ep_pages::documents::DOCUMENTS;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_site::names::API_REFERENCE;
 use ep_upstream::testing::{Script, bare, priced};
 use reqwest::Method;

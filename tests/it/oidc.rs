@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 use url::Url;

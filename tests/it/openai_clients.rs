@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::testing::Postgres;
 use ep_upstream::testing::{Action, Behaviour, Script};
 use serde_json::{Value, json};

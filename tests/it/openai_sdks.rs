@@ -4,7 +4,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::Script;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;

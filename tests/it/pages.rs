@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ep_kernel::method::Method as RouteMethod;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_site::RouteKind;
 use ep_upstream::testing::Script;
 use reqwest::Method;

@@ -1,6 +1,6 @@
 //! The page of a batch: its review in a real browser (`tests/pages/batch.mjs`), and the operations behind it.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::UserId;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ep_polling::stopping::{Evidence, p_value};
+use ep_polling::Evidence;
+use ep_polling::stopping::p_value;
 use serde_json::{Value, json};
 use tokio::process::Command;
 

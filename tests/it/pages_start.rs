@@ -1,6 +1,6 @@
 //! The start page: polls without a script, errors and CSRF protection of the form.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::json;

@@ -1,8 +1,6 @@
 //! Panels of accounts: stored in versions, used by polls and as models, and read by their owner alone.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::panel::{OrderBasis, PanelDefinition};
-use ep_polling::roster::ModelId;
+use ep_polling::{MicroUsd, ModelId, OrderBasis, PanelDefinition};
 use ep_upstream::testing::{Script, VoteFor};
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@
 //! Each call boots a service with the same seed and a stopped clock, so that ids, votes, orders and times are
 //! equal. Only measured durations are left out of the comparison.
 
-use ep_kernel::tool::{Agents, Entry, Task};
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Agents, Entry, Task};
+use ep_polling::MicroUsd;
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Polls over REST, on both databases.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script, VoteFor, bare, priced};
 use serde_json::{Value, json};
 

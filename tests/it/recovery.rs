@@ -1,6 +1,6 @@
 //! Errors with a remedy: ways to fund an account, the nearest path, the methods of a path.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 

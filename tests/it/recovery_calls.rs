@@ -1,7 +1,7 @@
 //! Recovery actions in the form of the protocol that is spoken, and refusals that name all mistakes.
 
-use ep_kernel::tool::{Agents, Entry};
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Agents, Entry};
+use ep_polling::MicroUsd;
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::fs::{File, read, read_to_string, write};
 use std::io::copy;
 use std::path::{Path, PathBuf};
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::UserId;
 use ep_store::testing::{Database, Postgres};
 use ep_upstream::testing::Script;

@@ -1,7 +1,7 @@
 //! Arguments that an operation does not know, and arguments that are sent in another form.
 
-use ep_kernel::tool::Access;
-use ep_polling::money::MicroUsd;
+use ep_kernel::Access;
+use ep_polling::MicroUsd;
 use ep_tools::TOOLS;
 use ep_upstream::testing::{Script, priced};
 use reqwest::Method;

@@ -1,7 +1,7 @@
 //! Uploads: those that are reset, repeated or slow.
 
 use ep_kernel::testing::until;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use futures::stream;
 use reqwest::Method;
 use rusqlite::Connection;

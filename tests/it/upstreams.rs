@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use ep_outgoing::HttpClients;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Billing, Script, ScriptedUpstream, VoteFor};
 use serde_json::json;
 

@@ -83,7 +83,7 @@ async fn wallets_of_every_library_sign_in() {
 
 /// Returns the current time in RFC 3339.
 fn now() -> String {
-    use ep_kernel::ports::Clock;
+    use ep_kernel::Clock;
     ensemble_poll::app::clock::SystemClock.now().to_string()
 }
 

@@ -1,6 +1,6 @@
 //! `delete_account`: deletes the caller's account.
 
-use ep_polling::money::Usd;
+use ep_polling::Usd;
 use ep_store::AccountRecord;
 
 use crate::prelude::*;
@@ -82,7 +82,7 @@ fn identifies(account: &AccountRecord, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ep_kernel::caller::Caller;
+    use ep_kernel::Caller;
     use serde_json::json;
 
     use super::*;

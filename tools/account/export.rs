@@ -1,9 +1,8 @@
 //! The data stored about an account, in pages.
 
-use ep_kernel::ctx::ToolPorts;
-use ep_kernel::fault::Fault;
 use ep_kernel::tool::ToolOutput;
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Fault, ToolPorts};
+use ep_polling::PollId;
 use ep_store::{AccountRecord, NumberedTransfer, OwnFeedback, PollScope, TaskRecord, TransferRecord, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -155,8 +154,7 @@ async fn fill(
 
 #[cfg(test)]
 mod tests {
-    use ep_kernel::caller::Caller;
-    use ep_kernel::fault::Kind;
+    use ep_kernel::{Caller, Kind};
     use serde_json::{Value, json};
 
     use super::super::ExportAccount;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ep_kernel::fault::Fault;
-use ep_polling::panel::{PanelRef, PanelVersion};
+use ep_kernel::Fault;
+use ep_polling::{PanelRef, PanelVersion};
 
 use crate::paging::{PollCursor, malformed_cursor};
 

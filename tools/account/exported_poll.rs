@@ -1,14 +1,9 @@
 //! A poll in an export, with every vote.
 
-use ep_kernel::executor::PollState;
-use ep_polling::ballot::{Ballot, Reason};
-use ep_polling::money::Usd;
-use ep_polling::panel::PanelVersion;
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
-use ep_polling::probabilities::OptionProbability;
-use ep_polling::stopping::TerminationReason;
-use ep_polling::time::Timestamp;
+use ep_kernel::PollState;
+use ep_polling::{
+    Ballot, OptionProbability, PanelVersion, Plan, PollId, Reason, TerminationReason, Timestamp, Usd,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! `get_confirmation`: reads the amount above which the account confirms polls.
 
-use ep_polling::money::Usd;
+use ep_polling::Usd;
 
 use super::set_confirmation::Confirmation;
 use crate::prelude::*;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::money::{MicroUsd, Usd};
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp, Usd};
 
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! `set_confirmation`: sets the amount above which the account confirms polls.
 
 use ep_kernel::schema::nullable;
-use ep_polling::money::Usd;
+use ep_polling::Usd;
 
 use crate::amount::Amount;
 use crate::prelude::*;

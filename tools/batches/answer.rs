@@ -1,8 +1,7 @@
 //! The answer of a row with one poll.
 
-use ep_kernel::executor::PollState;
-use ep_polling::agreement::Agreement;
-use ep_polling::choices::ChoiceKind;
+use ep_kernel::PollState;
+use ep_polling::{Agreement, ChoiceKind};
 use ep_store::RowAnswer;
 
 use crate::polls::summary::{contested, decided, no_answer};

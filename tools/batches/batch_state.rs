@@ -1,9 +1,8 @@
 //! The state of a batch, as the operations show it.
 
-use ep_kernel::ctx::Ctx;
+use ep_kernel::Ctx;
 use ep_kernel::tool::{Presentation, ToolOutput};
-use ep_polling::money::Usd;
-use ep_polling::time::Timestamp;
+use ep_polling::{Timestamp, Usd};
 use ep_store::{BatchError, BatchId, BatchNotification, BatchRecord, BatchStatus, RowCounts, TaskState};
 use schemars::JsonSchema;
 use serde::Serialize;

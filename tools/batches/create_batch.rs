@@ -1,17 +1,10 @@
 //! `create_batch`: accepts many questions, and answers them in the background.
 
-use ep_kernel::batches::{BatchRequest, BatchRows, MAX_ROWS, RETENTION};
-use ep_kernel::fault::FieldFault;
-use ep_kernel::ports::Models;
+use ep_kernel::batches::{MAX_ROWS, RETENTION};
 use ep_kernel::reading;
 use ep_kernel::schema;
-use ep_kernel::tool::Entry;
-use ep_polling::options::Options;
-use ep_polling::panel::PanelRef;
-use ep_polling::question::Question;
-use ep_polling::roster::ModelNames;
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
+use ep_kernel::{BatchRequest, BatchRows, Entry, FieldFault, Models};
+use ep_polling::{ModelNames, Options, PanelRef, Question, Threshold, TieRule};
 use ep_store::BatchTerms;
 use serde::Deserializer;
 use serde_json::{Map, Value, json};

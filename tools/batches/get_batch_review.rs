@@ -4,9 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use ep_kernel::batches::line::custom_id_of_result;
-use ep_polling::agreement::Agreement;
-use ep_polling::tally::NamedTally;
 use ep_polling::text::single_line;
+use ep_polling::{Agreement, NamedTally};
 use ep_store::{AnswerCounts, AnswerRecord, BatchId, BatchRecord, BatchStatus, RowCounts, RowKind};
 use schemars::Schema;
 

@@ -12,9 +12,9 @@ mod review_batch_row;
 mod share_batch;
 
 use ep_kernel::batches::no_such_batch;
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind, shown};
-use ep_kernel::tool::{Effect, Entry, Latency, Method};
+use ep_kernel::fault::shown;
+use ep_kernel::tool::Method;
+use ep_kernel::{Ctx, Effect, Entry, Fault, Kind, Latency};
 use ep_store::{BatchId, BatchRecord};
 use serde_json::{Map, Value};
 

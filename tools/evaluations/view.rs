@@ -1,9 +1,9 @@
 //! A stored evaluation, as the operations show it.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind, shown};
+use ep_kernel::fault::shown;
 use ep_kernel::tool::ToolOutput;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Ctx, Fault, Kind};
+use ep_polling::Timestamp;
 use ep_store::{EvaluationId, EvaluationRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

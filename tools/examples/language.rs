@@ -1,7 +1,6 @@
 //! The languages of the examples.
 
-use ep_kernel::links::Links;
-use ep_kernel::tool::{Spec, Tool};
+use ep_kernel::{Links, Spec, Tool};
 use schemars::JsonSchema;
 use serde_json::Value;
 

@@ -1,7 +1,6 @@
 //! `get_feedback`: reads the feedback of accounts on a poll.
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 use ep_store::FeedbackEntry;
 
 use super::poll;

@@ -6,9 +6,7 @@ mod submit_feedback;
 pub use get_feedback::{GetFeedback, ListedFeedback};
 pub use submit_feedback::SubmitFeedback;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::PollState;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Ctx, Fault, Kind, PollState};
 
 use crate::poll_access::readable;
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ep_polling::poll_id::PollId;
-use ep_polling::text::{Lines, TextError, normalize};
+use ep_polling::text::normalize;
+use ep_polling::{Lines, PollId, TextError};
 use ep_store::{FeedbackEntry, FeedbackId, NewFeedback};
 use schemars::{Schema, SchemaGenerator, json_schema};
 

@@ -3,9 +3,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ep_kernel::links::Links;
-use ep_kernel::tool::Entry;
-use ep_polling::question::QuestionText;
+use ep_kernel::{Entry, Links};
+use ep_polling::QuestionText;
 use serde_json::Value;
 
 use super::matching::{Index, IntentMatchScore, RequestEffect};

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::keys::Keys;
-use ep_polling::money::Usd;
-use ep_polling::time::Timestamp;
+use ep_kernel::Keys;
+use ep_polling::{Timestamp, Usd};
 use ep_store::{KeyId, KeyLabel, KeyScope, KeyTerms, SpendingCaps};
 
 use crate::amount::Amount;

@@ -1,7 +1,7 @@
 //! `fund_key`: moves money onto a pre-funded key.
 
-use ep_kernel::keys::Keys;
-use ep_polling::money::Usd;
+use ep_kernel::Keys;
+use ep_polling::Usd;
 use ep_store::KeyId;
 
 use crate::amount::Amount;

@@ -1,7 +1,6 @@
 //! `list_keys`: lists the keys of the caller's account.
 
-use ep_polling::money::Usd;
-use ep_polling::time::Timestamp;
+use ep_polling::{Timestamp, Usd};
 use ep_store::{KeyId, KeyScope, KeyTerms, StoredKey};
 
 use crate::prelude::*;

@@ -1,6 +1,6 @@
 //! `revoke_key`: revokes a key permanently.
 
-use ep_kernel::keys::Keys;
+use ep_kernel::Keys;
 use ep_store::KeyId;
 
 use crate::prelude::*;

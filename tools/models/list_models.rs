@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::Registry;
+use ep_kernel::Registry;
 
 use crate::prelude::*;
 

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use ep_kernel::ports::PanelOrder;
+use ep_kernel::PanelOrder;
 use ep_kernel::schema;
-use ep_polling::panel::{OrderBasis, PanelDefinition, PanelName};
-use ep_polling::roster::{MIN_NAMED, Member, ModelChoice, ModelNames, ModelSource};
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::roster::MIN_NAMED;
+use ep_polling::{
+    Member, ModelChoice, ModelNames, ModelSource, OrderBasis, PanelDefinition, PanelName, Threshold, TieRule,
+};
 use ep_store::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel};
 use serde_json::Value;
 

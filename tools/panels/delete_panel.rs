@@ -1,6 +1,6 @@
 //! `delete_panel`: deletes a panel of the caller's account.
 
-use ep_polling::panel::PanelName;
+use ep_polling::PanelName;
 
 use super::get_panel::not_found;
 use crate::prelude::*;

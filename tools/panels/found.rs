@@ -1,9 +1,7 @@
 //! Finds the panel that a request names: one of the caller's account, or a preset.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
-use ep_polling::panel::{PanelName, PanelRef, PanelVersion};
-use ep_polling::roster::ModelNames;
+use ep_kernel::{Ctx, Fault, Kind};
+use ep_polling::{ModelNames, PanelName, PanelRef, PanelVersion};
 use ep_store::StoredPanel;
 
 /// Maximum number of the account's panels that a message lists.

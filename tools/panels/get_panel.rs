@@ -1,6 +1,6 @@
 //! `get_panel`: reads a panel of the caller's account.
 
-use ep_polling::panel::PanelName;
+use ep_polling::PanelName;
 
 use super::view::Panel;
 use crate::prelude::*;

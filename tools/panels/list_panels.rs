@@ -1,9 +1,6 @@
 //! `list_panels`: lists the panels of the caller's account.
 
-use ep_polling::panel::{OrderBasis, PanelName};
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
-use ep_polling::time::Timestamp;
+use ep_polling::{OrderBasis, PanelName, Threshold, TieRule, Timestamp};
 use ep_store::StoredPanel;
 
 use crate::prelude::*;

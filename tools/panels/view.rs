@@ -1,9 +1,6 @@
 //! A version of a panel, as its account sees it.
 
-use ep_polling::panel::{OrderBasis, PanelName};
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
-use ep_polling::time::Timestamp;
+use ep_polling::{OrderBasis, PanelName, Threshold, TieRule, Timestamp};
 use ep_store::StoredPanel;
 use schemars::JsonSchema;
 use serde::Serialize;

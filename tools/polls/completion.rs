@@ -1,13 +1,7 @@
 //! The notification about a completed poll.
 
-use ep_kernel::executor::PollState;
-use ep_kernel::links::Links;
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::poll_id::PollId;
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::stopping::TerminationReason;
-use ep_polling::tally::NamedTally;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Links, PollState};
+use ep_polling::{NamedTally, NoAnswer, PollId, ScaleResult, TerminationReason, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

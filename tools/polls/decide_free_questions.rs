@@ -1,8 +1,7 @@
 //! `decide_free_questions`: asks several questions at once without an account.
 
-use ep_kernel::executor::Opener;
-use ep_polling::options::FreeOptions;
-use ep_polling::question::FreeQuestion;
+use ep_kernel::Opener;
+use ep_polling::{FreeOptions, FreeQuestion};
 
 use super::decide_questions::{Decisions, counted, decide, one_of};
 use super::draft::plan;

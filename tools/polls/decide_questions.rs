@@ -1,17 +1,10 @@
 //! `decide_questions`: asks several questions at once, each a poll of its own, all or none.
 
-use ep_kernel::executor::Opener;
-use ep_kernel::executor::PollState;
-use ep_polling::ballot::TokenUsage;
-use ep_polling::budget::Budget;
-use ep_polling::choices::Choices;
-use ep_polling::money::MicroUsd;
-use ep_polling::options::{Levels, Options};
-use ep_polling::panel::PanelRef;
-use ep_polling::plan::{Draft, Plan};
-use ep_polling::question::QuestionText;
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
+use ep_kernel::{Opener, PollState};
+use ep_polling::{
+    Budget, Choices, Draft, Levels, MicroUsd, Options, Pace, PanelRef, Plan, QuestionText, Threshold,
+    TokenUsage,
+};
 use serde_json::Value;
 
 use super::draft::{affordable, plan};
@@ -229,7 +222,7 @@ fn shared(budget: Budget, questions: usize) -> Result<Budget, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use ep_kernel::caller::Caller;
+    use ep_kernel::Caller;
     use serde_json::json;
 
     use super::*;

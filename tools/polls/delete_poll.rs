@@ -1,6 +1,6 @@
 //! `delete_poll`: deletes a poll and its result.
 
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 
 use crate::poll_access::owned;
 use crate::prelude::*;

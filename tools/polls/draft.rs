@@ -1,20 +1,12 @@
 //! The input of a poll, and the draft made from it.
 
-use ep_kernel::caller::Caller;
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
-use ep_polling::budget::Budget;
-use ep_polling::choices::Choices;
-use ep_polling::explanation::ExplanationCount;
-use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
-use ep_polling::panel::{ChosenPanel, OrderBasis, PanelRef};
-use ep_polling::plan::{Draft, Plan};
-use ep_polling::question::Question;
-use ep_polling::roster::{Member, ModelNames, ModelSource, Roster};
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
+use ep_kernel::{Caller, Ctx, Fault, Kind};
+use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS};
+use ep_polling::{
+    Budget, Choices, ChosenPanel, Draft, ExplanationCount, Member, ModelNames, ModelSource, Options,
+    OrderBasis, Pace, PanelRef, Plan, Question, Roster, Threshold, TieRule,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

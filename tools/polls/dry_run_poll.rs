@@ -1,6 +1,6 @@
 //! `dry_run_poll`: reports all errors of a poll request at once, and its price.
 
-use ep_kernel::fault::FieldFault;
+use ep_kernel::FieldFault;
 use ep_kernel::schema;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};

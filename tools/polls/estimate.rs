@@ -1,12 +1,9 @@
 //! Estimates of a poll's cost and duration.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::PollExecutor;
 use ep_kernel::tool::ToolOutput;
-use ep_polling::money::Usd;
-use ep_polling::money::{MicroUsd, Price};
-use ep_polling::panel::PanelVersion;
-use ep_polling::plan::{INSTRUCTION_TOKENS, Plan};
+use ep_kernel::{Ctx, PollExecutor};
+use ep_polling::plan::INSTRUCTION_TOKENS;
+use ep_polling::{MicroUsd, PanelVersion, Plan, Price, Usd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

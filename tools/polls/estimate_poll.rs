@@ -1,13 +1,8 @@
 //! `estimate_poll`: estimates the cost of a poll from its shape, for anyone.
 
 use ep_kernel::schema;
-use ep_polling::choices::Choices;
-use ep_polling::options::{Levels, MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS, Options};
-use ep_polling::panel::PanelRef;
-use ep_polling::plan::Draft;
-use ep_polling::roster::ModelNames;
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::options::{MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS};
+use ep_polling::{Choices, Draft, Levels, ModelNames, Options, PanelRef, Threshold, TieRule};
 use serde_json::Value;
 
 use super::draft::plan;

@@ -3,12 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use ep_kernel::executor::PollState;
+use ep_kernel::PollState;
 use ep_kernel::tool::Presentation;
-use ep_polling::money::Usd;
-use ep_polling::poll_id::PollId;
-use ep_polling::tally::NamedTally;
-use ep_polling::time::Timestamp;
+use ep_polling::{NamedTally, PollId, Timestamp, Usd};
 use ep_store::Closing;
 
 use super::reasons::{VoterReason, reasons};

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::event::{PollEvent, Progress, StartedEvent, VoteEvent};
-use ep_kernel::executor::{EventProjection, PollState};
-use ep_kernel::fault::Fault;
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Ctx, EventProjection, Fault, PollEvent, PollState, Progress, StartedEvent, VoteEvent};
+use ep_polling::PollId;
 
 use crate::result_link::result_url;
 use tokio::time::{Instant, timeout_at};

@@ -1,12 +1,9 @@
 //! The input of a free poll, in all its forms.
 
-use ep_kernel::fault::Fault;
 use ep_kernel::schema;
-use ep_kernel::tool::{MessageContent, ParsedInput, with};
-use ep_polling::choices::Choices;
-use ep_polling::options::FreeOptions;
-use ep_polling::question::{FreeQuestion, Question};
-use ep_polling::roster::ModelNames;
+use ep_kernel::tool::with;
+use ep_kernel::{Fault, MessageContent, ParsedInput};
+use ep_polling::{Choices, FreeOptions, FreeQuestion, ModelNames, Question};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

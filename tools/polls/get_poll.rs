@@ -1,6 +1,6 @@
 //! `get_poll`: reads a poll with the fields for its owner.
 
-use ep_kernel::executor::PollState;
+use ep_kernel::PollState;
 
 use super::poll_query::PollQuery;
 use super::reply::{PollReply, PollResponse, RunningPoll};

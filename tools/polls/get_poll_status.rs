@@ -2,12 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::executor::PollState;
-use ep_polling::poll_id::PollId;
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::stopping::TerminationReason;
-use ep_polling::tally::NamedTally;
-use ep_polling::time::Timestamp;
+use ep_kernel::PollState;
+use ep_polling::{NamedTally, PollId, ScaleResult, TerminationReason, Timestamp};
 
 use super::poll_query::PollQuery;
 use super::reply::{POLL_AFTER_MS, RunningPoll};

@@ -1,9 +1,6 @@
 //! `list_polls`: lists the polls of an account, in pages.
 
-use ep_polling::money::Usd;
-use ep_polling::poll_id::PollId;
-use ep_polling::tally::NamedTally;
-use ep_polling::time::Timestamp;
+use ep_polling::{NamedTally, PollId, Timestamp, Usd};
 use ep_store::{BatchId, PastPoll, PollScope};
 
 use super::summary::{Status, outcome_text};

@@ -4,11 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ep_kernel::executor::PollState;
-use ep_polling::ballot::Ballot;
+use ep_kernel::PollState;
 use ep_polling::counted::counted;
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::{Ballot, NoAnswer, TieRule};
 use ep_store::{Closing, PollRecord};
 
 use super::audience::Audience;

@@ -2,18 +2,11 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::executor::Opener;
+use ep_kernel::Opener;
 use ep_kernel::schema;
-use ep_polling::budget::Budget;
-use ep_polling::choices::Choices;
-use ep_polling::plan::Draft;
-use ep_polling::poll_id::PollId;
-use ep_polling::question::FreeQuestion;
-use ep_polling::roster::ModelChoice;
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::{
+    Budget, Choices, Draft, FreeQuestion, ModelChoice, Pace, PollId, ScaleResult, Threshold, TieRule,
+};
 use schemars::Schema;
 use serde_json::{Map, Value};
 
@@ -215,10 +208,8 @@ fn reasoning(poll: &EndedPoll<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ep_kernel::caller::Caller;
-    use ep_polling::model_counts::ModelCounts;
-    use ep_polling::stopping::TerminationReason;
-    use ep_polling::tally::NamedTally;
+    use ep_kernel::Caller;
+    use ep_polling::{ModelCounts, NamedTally, TerminationReason};
     use serde_json::json;
 
     use super::*;

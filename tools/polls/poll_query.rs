@@ -1,8 +1,6 @@
 //! The input of operations on one of the caller's own polls.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::PollState;
-use ep_kernel::fault::Fault;
+use ep_kernel::{Ctx, Fault, PollState};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

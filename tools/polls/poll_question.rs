@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::executor::{Billing, Opener};
-use ep_kernel::tool::{MessageContent, ParsedInput};
-use ep_polling::money::MicroUsd;
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Billing, MessageContent, Opener, ParsedInput};
+use ep_polling::{MicroUsd, Plan, PollId};
 use ep_store::WebhookUrl;
 use serde_json::{Map, Value};
 use tokio::time::Instant;

@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use ep_polling::budget::Budget;
-use ep_polling::money::{MicroUsd, Usd};
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
+use ep_polling::{Budget, MicroUsd, Pace, Threshold, Usd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

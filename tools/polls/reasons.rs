@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use ep_kernel::executor::PollState;
-use ep_polling::ballot::Ballot;
-use ep_polling::explanation::ExplanationText;
+use ep_kernel::PollState;
+use ep_polling::{Ballot, ExplanationText};
 use ep_store::Closing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

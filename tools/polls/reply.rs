@@ -3,19 +3,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::tool::{Brief, Presentation, ToolOutput};
-use ep_polling::ballot::{Ballot, BallotMode, Reason, first_reader};
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::money::{MicroUsd, SpendBasis, Usd};
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::panel::PanelVersion;
-use ep_polling::poll_id::PollId;
-use ep_polling::probabilities::OptionProbability;
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::stopping::{Pace, TerminationReason};
-use ep_polling::tally::NamedTally;
-use ep_polling::time::Timestamp;
+use ep_kernel::{EventProjection, PollState};
+use ep_polling::ballot::first_reader;
+use ep_polling::{
+    Ballot, BallotMode, MicroUsd, ModelCounts, NamedTally, NoAnswer, OptionProbability, Pace, PanelVersion,
+    PollId, Reason, ScaleResult, SpendBasis, TerminationReason, Timestamp, Usd,
+};
 use ep_store::{Closing, PollRecord};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};

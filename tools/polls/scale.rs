@@ -1,9 +1,7 @@
 //! Scales as the input of polls.
 
-use ep_kernel::fault::Fault;
-use ep_polling::choices::Choices;
-use ep_polling::options::{FreeOptions, Levels};
-use ep_polling::scale::Scale;
+use ep_kernel::Fault;
+use ep_polling::{Choices, FreeOptions, Levels, Scale};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,7 @@
 //! The models of a poll, and the rules that come with them.
 
-use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
-use ep_polling::panel::{ChosenPanel, PanelRef};
-use ep_polling::roster::{ModelChoice, ModelId, ModelNames, ModelSource};
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
+use ep_kernel::{Ctx, Fault};
+use ep_polling::{ChosenPanel, ModelChoice, ModelId, ModelNames, ModelSource, PanelRef, Threshold, TieRule};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

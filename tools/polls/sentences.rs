@@ -3,14 +3,10 @@
 //!
 //! They describe the votes of models and never claim what is true.
 
-use ep_kernel::executor::PollState;
+use ep_kernel::PollState;
 use ep_polling::contested::is_low_share;
 use ep_polling::counted::counted;
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::scale_result::{PassResult, ScaleResult};
-use ep_polling::stopping::TerminationReason;
-use ep_polling::tally::NamedTally;
+use ep_polling::{ModelCounts, NamedTally, NoAnswer, PassResult, ScaleResult, TerminationReason};
 use ep_store::Closing;
 
 use super::summary::{FamilySpread, Summary};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 use serde_json::Value;
 
 use super::draft::PollRequest;

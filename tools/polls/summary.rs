@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use ep_kernel::executor::PollState;
-use ep_polling::ballot::Ballot;
+use ep_kernel::PollState;
 use ep_polling::contested::is_contested_for;
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::no_answer::{EndedVotes, NoAnswer};
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::stopping::FinalResponse;
-use ep_polling::tally::{NamedTally, Outcome, Tally};
-use ep_polling::tie_rule::{self, DecidedBy, TieRule};
+use ep_polling::tie_rule;
+use ep_polling::{
+    Ballot, DecidedBy, EndedVotes, FinalResponse, ModelCounts, NamedTally, NoAnswer, Outcome, ScaleResult,
+    Tally, TieRule,
+};
 use ep_store::{Closing, PastPoll, PollRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

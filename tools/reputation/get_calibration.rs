@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ep_kernel::reputation::MIN_JUDGED;
-use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
 use ep_polling::evaluation::{Fraction, binomial};
 use ep_polling::reputation::CalibrationSums;
-use ep_polling::time::Timestamp;
+use ep_polling::{AgreementLevel, CalibrationGroup, Timestamp};
 
 use super::{mean, rounded};
 use crate::prelude::*;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::reputation::MIN_VOTES;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use super::{mean, mean_usd, rounded};
 use crate::prelude::*;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ep_kernel::reputation::MIN_VOTES;
-use ep_polling::reputation::{BallotSlot, ModelSums, SlotShare, WHOLE};
-use ep_polling::roster::ModelId;
-use ep_polling::time::Timestamp;
+use ep_polling::reputation::{ModelSums, WHOLE};
+use ep_polling::{BallotSlot, ModelId, SlotShare, Timestamp};
 
 use super::{mean, mean_usd, rounded};
 use crate::prelude::*;

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ep_kernel::executor::PollState;
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::scale_result::{PassResult, ScaleResult};
-use ep_polling::tally::{Outcome, Tally};
+use ep_kernel::PollState;
+use ep_polling::{NoAnswer, Outcome, PassResult, ScaleResult, Tally};
 
 use crate::polls::summary::{family, no_answer, outcome_text};
 

@@ -1,6 +1,6 @@
 //! `draw_poll`: draws a poll as a Mermaid flow chart.
 
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 
 use super::diagram::diagram;
 use crate::poll_access::readable;

@@ -3,17 +3,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::executor::PollState;
+use ep_kernel::PollState;
 use ep_kernel::tool::Brief;
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::money::Usd;
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::panel::PanelVersion;
-use ep_polling::poll_id::PollId;
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::stopping::TerminationReason;
-use ep_polling::tally::NamedTally;
-use ep_polling::time::Timestamp;
+use ep_polling::{
+    ModelCounts, NamedTally, NoAnswer, PanelVersion, PollId, ScaleResult, TerminationReason, Timestamp, Usd,
+};
 use ep_store::Closing;
 
 use crate::poll_access::{owns, readable};

@@ -1,7 +1,6 @@
 //! `list_recent_results`: lists the caller's latest polls.
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 use ep_store::PastPoll;
 
 use super::list_results::ListedOutcome;

@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::ctx::ToolPorts;
-use ep_polling::money::MicroUsd;
-use ep_polling::poll_id::PollId;
-use ep_polling::tally::Outcome;
-use ep_polling::time::Timestamp;
+use ep_kernel::ToolPorts;
+use ep_polling::{MicroUsd, Outcome, PollId, Timestamp};
 use ep_store::{BatchId, PastPoll, PollSearch, UserId};
 
 use crate::paging::{MAX_LIMIT, batch_of, check_limit, default_limit};

@@ -1,6 +1,6 @@
 //! `get_health`: reports the health of the service to probes.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use crate::prelude::*;
 

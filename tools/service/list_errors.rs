@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::fault::RecoveryAction;
+use ep_kernel::RecoveryAction;
 
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! `challenge_wallet`: creates a message for a wallet to sign.
 
-use ep_kernel::purpose::Purpose;
-use ep_polling::time::Timestamp;
+use ep_kernel::Purpose;
+use ep_polling::Timestamp;
 use ep_store::WalletAddress;
 
 use crate::prelude::*;

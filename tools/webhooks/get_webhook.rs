@@ -1,7 +1,6 @@
 //! `get_webhook`: reads an account's webhook and its recent notifications.
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 use ep_store::{NotificationRecord, NotificationState};
 
 use crate::prelude::*;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::fault::{Fault, Kind, Result};
 use crate::ports::Clock;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::{AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles, Store, UserId};
 
 /// Exports and deletes the data of accounts.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::fault::{Fault, Kind, Result};
 use crate::ports::{Clock, Entropy};
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::{
     Balance, CreditOutcome, Email, NewUser, RevokedCredentials, Store, StoreError, Treasury, UserId,
 };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::fault::{Fault, Kind, Result};
 use crate::ports::{CardEvent, CardProcessor, CheckoutPage, Clock, Entropy};
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::{Cents, CheckoutId, NewCheckout, OpenCheckout, Settled, Treasury, UserId};
 
 /// Age at which an open payment is reconciled.

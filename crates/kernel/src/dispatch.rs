@@ -27,7 +27,7 @@ use crate::output::{CallOutput, ToolOutput as _, Typed};
 use crate::reading;
 use crate::reading::is_long;
 use crate::tool::{Access, Entry, Latency, Tool};
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 use ep_store::PollOpening;
 
 /// A call from a surface.

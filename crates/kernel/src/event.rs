@@ -9,12 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ep_polling::money::Usd;
-use ep_polling::poll_id::PollId;
-use ep_polling::probabilities::OptionProbability;
-use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::MAX_ROSTER;
-use ep_polling::tally::NamedTally;
+use ep_polling::{NamedTally, OptionProbability, PollId, ScaleResult, Usd};
 
 /// Maximum number of events of a poll: one per model, the start and the end.
 pub const MAX_EVENTS: usize = MAX_ROSTER + 2;

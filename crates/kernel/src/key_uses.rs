@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use ep_store::KeyId;
 

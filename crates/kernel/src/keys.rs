@@ -7,8 +7,7 @@ use std::sync::Arc;
 use crate::api_key::{ApiKey, KeyMaterial, Pepper};
 use crate::fault::{Fault, Kind, Result};
 use crate::ports::{Clock, Entropy};
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 use ep_store::{
     Added, Creator, Email, KeyAccount, KeyFunds, KeyId, KeyLabel, KeyOwner, KeyTerms, MAX_ACTIVE_KEYS,
     NewKey, StoreError, StoredKey, UserId, Vault,

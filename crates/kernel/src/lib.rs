@@ -40,3 +40,44 @@ pub mod testing;
 pub mod tool;
 pub mod turns;
 pub mod webhooks;
+
+pub use account_data::AccountData;
+pub use accounts::Accounts;
+pub use api_key::{ApiKey, Pepper};
+pub use batches::{
+    BatchNotifications, BatchRequest, BatchRows, BatchSettings, Batches, CreatedBatch, FileRequest,
+    ReceivedFile, RowResponse, RowRunner, Upload, UploadPermit,
+};
+pub use caller::Caller;
+pub use cards::Cards;
+pub use ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
+pub use deposits::{ChainComparison, DepositOutcome, DepositStatus, Deposited, Deposits, TransactionHash};
+pub use dispatch::{Call, WhileRunning};
+pub use event::{PollEvent, Progress, ProgressSink, StartedEvent, VoteEvent};
+pub use executor::{Billing, EventProjection, Opener, PollExecutor, PollLimits, PollState};
+pub use fault::{ErrorBody, Fault, FieldFault, Kind, Problem, RecoveryAction, Row};
+pub use idempotency::Idempotency;
+pub use key_uses::KeyUses;
+pub use keys::Keys;
+pub use links::{ActionCall, ActionRequest, Calls, Links};
+pub use output::{CallOutput, Typed};
+pub use ports::{
+    AbandonPolicy, CallLimits, CardEvent, CardProcessor, CheckoutPage, Clock, Entropy, ExplanationResponse,
+    MessageError, Models, NotDelivered, PanelOrder, PaymentNetwork, PaymentRejection, PreparedNotification,
+    Presence, ProvenToken, RankedPanel, Registry, TokenVerifier, TransferOutcome, Turn, Variant,
+    VariantPricing, Verification, WalletMessage, WalletMessages, WebhookSender,
+};
+pub use purpose::Purpose;
+pub use reading::{Exhausted, Work};
+pub use reputation::Reputation;
+pub use schema::JsonType;
+pub use sealing::Sealer;
+pub use sign_in::{AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
+pub use signing::SigningKeys;
+pub use tasks::Tasks;
+pub use tool::{
+    Access, Agents, Cost, Effect, Entry, Latency, MessageContent, Nothing, ParsedInput, Rate, Rest, Spec,
+    Task, Tool,
+};
+pub use turns::Turns;
+pub use webhooks::{Outbox, WebhookSecrets, Webhooks};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;

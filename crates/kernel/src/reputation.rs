@@ -7,8 +7,7 @@ use tokio::sync::Mutex;
 
 use crate::fault::Result;
 use crate::ports::Clock;
-use ep_polling::reputation::Sums;
-use ep_polling::time::Timestamp;
+use ep_polling::{Sums, Timestamp};
 use ep_store::{Heartbeats, Runtime, minute};
 
 /// Time for which figures are cached.

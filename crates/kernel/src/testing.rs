@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::{sleep, timeout};
 

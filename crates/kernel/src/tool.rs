@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::sync::LazyLock;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::{JsonSchema, Schema};

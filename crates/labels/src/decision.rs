@@ -5,8 +5,8 @@ use ep_polling::contested::is_contested;
 use ep_polling::evaluation::Vote;
 use ep_polling::evaluation::panel;
 use ep_polling::evaluation::proof::Score;
-use ep_polling::tally::Tally;
-use ep_polling::tie_rule::{self, TieRule};
+use ep_polling::tie_rule;
+use ep_polling::{Tally, TieRule};
 
 use crate::entry::{DecidedBy, Entry, EntryVote};
 use crate::settings::{LabelSettings, Panel};
@@ -119,7 +119,7 @@ pub(crate) fn describe(score: Score, panel: &Panel, size: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::ballot::Reason;
+    use ep_polling::Reason;
 
     use super::*;
 

@@ -1,11 +1,9 @@
 //! A label with the votes that it comes from.
 
-use ep_polling::ballot::{Reason, first_reader};
-use ep_polling::money::Usd;
+use ep_polling::ballot::first_reader;
 use ep_polling::no_answer::are_too_few;
-use ep_polling::probabilities::OptionProbability;
 use ep_polling::tie_rule;
-use ep_polling::time::Timestamp;
+use ep_polling::{OptionProbability, Reason, Timestamp, Usd};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

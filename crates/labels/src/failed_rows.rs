@@ -6,10 +6,9 @@ use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ep_polling::ballot::{Reason, first_reader};
+use ep_polling::ballot::first_reader;
 use ep_polling::counted::{counted, counted_with};
-use ep_polling::money::{MicroUsd, Usd};
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Reason, Timestamp, Usd};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

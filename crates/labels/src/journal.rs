@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 
 use crate::decision::LabelRule;
 use crate::entry::{Entry, Key};
@@ -212,8 +212,7 @@ pub(crate) fn entries(
 #[cfg(test)]
 mod tests {
     use ep_polling::ballot::first_reader;
-    use ep_polling::money::Usd;
-    use ep_polling::time::Timestamp;
+    use ep_polling::{Timestamp, Usd};
 
     use super::*;
     use crate::entry::{DecidedBy, EntryVote};

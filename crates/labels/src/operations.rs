@@ -1,7 +1,6 @@
 //! The operations of a service, as labels need them.
 
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::Entry;
+use ep_kernel::{Entry, Fault};
 use serde_json::Value;
 
 /// Calls operations of a service: in this process, or at a server.

@@ -1,9 +1,7 @@
 //! The question about a row, with its options and its keys.
 
 use anyhow::{Context, anyhow, bail};
-use ep_polling::money::{MicroUsd, Usd};
-use ep_polling::options::Options;
-use ep_polling::question::Question;
+use ep_polling::{MicroUsd, Options, Question, Usd};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -158,7 +156,7 @@ fn listed(row: &Row, column: &str) -> anyhow::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::tie_rule::TieRule;
+    use ep_polling::TieRule;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The models of a service.
 
-use ep_kernel::ports::Registry;
+use ep_kernel::Registry;
 use ep_tools::entry_of;
 use ep_tools::models::ListModels;
 use serde_json::json;

@@ -7,7 +7,7 @@ use std::path::Path;
 use ep_polling::counted::counted;
 use ep_polling::evaluation::agreement::{Agreement, Classes};
 use ep_polling::evaluation::effective_votes::{ErrorCorrelation, formula};
-use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::{MicroUsd, Usd};
 use serde::Serialize;
 
 use crate::entry::{DecidedBy, Entry, are_without_vote};

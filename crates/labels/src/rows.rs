@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -1,6 +1,6 @@
 //! The settings of a run: the question, its options, the panel and the tie rule.
 
-use ep_polling::tie_rule::TieRule;
+use ep_polling::TieRule;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::ports::{NotDelivered, PreparedNotification, WebhookSender};
+use ep_kernel::{NotDelivered, PreparedNotification, WebhookSender};
 use ep_store::WebhookUrl;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, StatusCode};

@@ -10,8 +10,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ep_polling::stopping::{Evidence, Responses, Rule, decide, p_value, responses_needed};
-use ep_polling::threshold::Threshold;
+use ep_polling::stopping::{decide, p_value, responses_needed};
+use ep_polling::{Evidence, Responses, Rule, Threshold};
 
 const REPEATS: u32 = 1000;
 

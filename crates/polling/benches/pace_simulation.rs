@@ -11,8 +11,8 @@
 #[path = "../tests/stopping/simulation.rs"]
 mod simulation;
 
-use ep_polling::stopping::{Pace, Responses, Rule, responses_needed};
-use ep_polling::threshold::Threshold;
+use ep_polling::stopping::responses_needed;
+use ep_polling::{Pace, Responses, Rule, Threshold};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;

@@ -20,9 +20,8 @@ use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ep_polling::stopping::{Decision, Evidence, FinalResponse, Responses, Rule, decide, locked, p_value};
-use ep_polling::tally::Tally;
-use ep_polling::threshold::Threshold;
+use ep_polling::stopping::{decide, locked, p_value};
+use ep_polling::{Decision, Evidence, FinalResponse, Responses, Rule, Tally, Threshold};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -16,10 +16,8 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::Parser;
-use ep_polling::order::Seed;
-use ep_polling::stopping::{Decision, MAX_ROSTER, Responses, Rule, decide};
-use ep_polling::tally::Tally;
-use ep_polling::threshold::Threshold;
+use ep_polling::stopping::{MAX_ROSTER, decide};
+use ep_polling::{Decision, Responses, Rule, Seed, Tally, Threshold};
 use votes::RecordedVotes;
 
 /// Replays recorded votes as polls that stop early.

@@ -36,3 +36,35 @@ pub mod threshold;
 pub mod tie_rule;
 pub mod time;
 mod words;
+
+pub use agreement::Agreement;
+pub use ballot::{
+    Ballot, BallotMode, BallotView, BallotViews, Casting, Choice, ChoiceForm, ModelResponse, NoVote, Reason,
+    TokenUsage, Tokens,
+};
+pub use budget::Budget;
+pub use calibration::{AgreementLevel, CalibrationGroup};
+pub use choices::{ChoiceKind, Choices};
+pub use dispatch::DispatchOrder;
+pub use explainers::Explainer;
+pub use explanation::{Explanation, ExplanationCount, ExplanationText};
+pub use model_counts::ModelCounts;
+pub use money::{Hold, MicroUsd, PicoUsd, Price, Settlement, Spend, SpendBasis, Usd, UsdFigure};
+pub use no_answer::{EndedVotes, NoAnswer};
+pub use options::{FreeOptions, Levels, Options, OptionsError};
+pub use order::Seed;
+pub use panel::{ChosenPanel, OrderBasis, PanelDefinition, PanelName, PanelRef, PanelVersion};
+pub use plan::{Draft, Plan};
+pub use poll_id::PollId;
+pub use probabilities::{OptionProbability, Probabilities, ProbabilitiesError};
+pub use question::{FreeQuestion, Question, QuestionText};
+pub use reputation::{BallotSlot, EndedPoll, Judgements, SlotShare, Sums};
+pub use roster::{Member, ModelChoice, ModelId, ModelNames, ModelSource, Roster};
+pub use scale::{PassMark, PassSide, Scale};
+pub use scale_result::{PassResult, ScaleResult};
+pub use stopping::{Decision, Evidence, FinalResponse, Pace, Prefix, Responses, Rule, TerminationReason};
+pub use tally::{NamedTally, Outcome, Tally};
+pub use text::{Lines, TextError};
+pub use threshold::Threshold;
+pub use tie_rule::{DecidedBy, TieRule};
+pub use time::Timestamp;

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use ep_polling::Tally;
 use ep_polling::evaluation::agreement::{Agreement, Classes};
 use ep_polling::evaluation::effective_votes::ErrorCorrelation;
 use ep_polling::evaluation::panel::{self, accuracies, label, ranked, score};
 use ep_polling::evaluation::proof::{GoldRow, Score};
 use ep_polling::evaluation::{Fraction, Vote, Votes, binomial, risk_coverage};
-use ep_polling::tally::Tally;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -26,10 +26,8 @@ use axum::body::Bytes;
 use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use ep_kernel::fault::ADD_FUNDS;
-use ep_kernel::links::Links;
-use ep_kernel::ports::Clock;
-use ep_kernel::tool::Entry;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Clock, Entry, Links};
+use ep_polling::Timestamp;
 use sha2::{Digest, Sha256};
 
 pub use crate::config::ModelAlias;

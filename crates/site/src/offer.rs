@@ -1,8 +1,7 @@
 //! The features that a configuration offers. Every document takes its words from here.
 
-use ep_kernel::fault::Kind;
-use ep_kernel::tool::{Effect, Entry, Spec, Tool};
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Effect, Entry, Kind, Spec, Tool};
+use ep_polling::MicroUsd;
 use ep_tools::account::{GetBalance, GetConfirmation, ListSpending, SetConfirmation};
 use ep_tools::keys::FundKey;
 use ep_tools::models::ListModels;

@@ -1,6 +1,6 @@
 //! The price of a poll, as quoted by documents.
 
-use ep_polling::money::Usd;
+use ep_polling::Usd;
 use ep_tools::polls::Estimates;
 
 /// The estimate for a poll with default arguments at current prices (`estimate_poll`).

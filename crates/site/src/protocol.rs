@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use ep_kernel::fault::{Fault, Problem};
 use ep_kernel::guard::Credential;
 use ep_kernel::method::Method;
+use ep_kernel::{Fault, Problem};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 

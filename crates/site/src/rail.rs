@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use schemars::Schema;
 
 use crate::config::Config;

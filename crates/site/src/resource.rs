@@ -1,6 +1,6 @@
 //! Parts of the service that clients request access tokens for (RFC 9728).
 
-use ep_kernel::links::Links;
+use ep_kernel::Links;
 use ep_store::KeyScope;
 
 /// A part of the service that clients request access tokens for. Every part accepts a token for any of them.

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::links::{ActionRequest, Links};
 use ep_kernel::method::Method;
-use ep_kernel::signing::SigningKeys;
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_kernel::{ActionRequest, Links, SigningKeys};
+use ep_polling::{PollId, Timestamp};
 use serde_json::Value;
 use url::Url;
 

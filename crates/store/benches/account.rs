@@ -11,8 +11,7 @@ mod sample;
 
 use std::time::{Duration, Instant};
 
-use ep_polling::money::{Hold, MicroUsd, Settlement};
-use ep_polling::poll_id::PollId;
+use ep_polling::{Hold, MicroUsd, PollId, Settlement};
 use ep_store::{DatabaseUrl, Epoch, Lease, NewPoll, NewUser, OpenDatabase, StoreOptions, UserId, testing};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 

@@ -8,8 +8,7 @@ mod sample;
 
 use std::time::{Duration, Instant};
 
-use ep_polling::ballot::Ballot;
-use ep_polling::money::{MicroUsd, Settlement};
+use ep_polling::{Ballot, MicroUsd, Settlement};
 use ep_store::{DatabaseUrl, Epoch, Lease, NewPoll, PollStore, StoreOptions, testing};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 

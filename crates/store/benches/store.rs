@@ -12,10 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use ep_polling::ballot::Ballot;
-use ep_polling::money::{Hold, MicroUsd, Settlement};
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
+use ep_polling::{Ballot, Hold, MicroUsd, Plan, PollId, Settlement};
 use ep_store::{
     Creator, DatabaseUrl, Epoch, KeyHash, KeyId, KeyTerms, Lease, NewKey, NewPoll, NewUser, OpenDatabase,
     PollStore, StoreOptions, UserId, testing,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ep_polling::ballot::Ballot;
+use ep_polling::Ballot;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sqlx::PgConnection;

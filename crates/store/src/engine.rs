@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_polling::ballot::Ballot;
-use ep_polling::poll_id::PollId;
+use ep_polling::{Ballot, PollId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};

@@ -1,7 +1,6 @@
 //! Panels of accounts.
 
-use ep_polling::panel::{PanelDefinition, PanelName, PanelVersion};
-use ep_polling::time::Timestamp;
+use ep_polling::{PanelDefinition, PanelName, PanelVersion, Timestamp};
 
 use crate::accounts::account;
 use crate::connection::Durability;

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
-use ep_polling::panel::PanelName;
-use ep_polling::poll_id::PollId;
-use ep_polling::roster::ModelId;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, ModelId, PanelName, PollId, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as DecodeError;

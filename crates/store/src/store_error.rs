@@ -1,6 +1,6 @@
 //! Errors of the store.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 
 /// A result of the store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

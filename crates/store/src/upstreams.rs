@@ -1,8 +1,7 @@
 //! The cache of upstream data between starts.
 
 use async_trait::async_trait;
-use ep_polling::roster::ModelId;
-use ep_polling::time::Timestamp;
+use ep_polling::{ModelId, Timestamp};
 
 use crate::connection::Durability;
 use crate::database::Database;

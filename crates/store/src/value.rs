@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 use serde::Serialize;
 
 use crate::error::failed;

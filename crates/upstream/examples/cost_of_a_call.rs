@@ -9,10 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{BallotView, BallotViews};
-use ep_polling::order::Seed;
-use ep_polling::roster::ModelChoice;
-use ep_polling::time::Timestamp;
+use ep_polling::{BallotView, BallotViews, ModelChoice, Seed, Timestamp};
 use ep_upstream::testing::{Behaviour, InMemoryCache, ManualClock, Script, ScriptedUpstream};
 use ep_upstream::{Upstream, UpstreamConfig};
 use futures::future::join_all;

@@ -8,10 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::BallotViews;
-use ep_polling::order::Seed;
-use ep_polling::roster::ModelChoice;
-use ep_polling::time::Timestamp;
+use ep_polling::{BallotViews, ModelChoice, Seed, Timestamp};
 use ep_store::UpstreamCache as _;
 use ep_upstream::testing::{InMemoryCache, ManualClock};
 use ep_upstream::{Upstream, UpstreamConfig};

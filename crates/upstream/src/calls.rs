@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ep_kernel::ports::{CallLimits, Turn};
-use ep_polling::ballot::{ModelResponse, NoVote, Reason};
-use ep_polling::roster::{Member, ModelId, PAID_RESPONSES};
+use ep_kernel::{CallLimits, Turn};
+use ep_polling::roster::PAID_RESPONSES;
+use ep_polling::{Member, ModelId, ModelResponse, NoVote, Reason};
 use ep_store::LogLimit;
 use futures::FutureExt;
 use secrecy::{ExposeSecret, SecretString};

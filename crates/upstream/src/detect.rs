@@ -6,7 +6,7 @@ use futures::future::join_all;
 
 use crate::registry::listing;
 use ep_outgoing::client_builder;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 /// A detected server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,8 @@
 //! The model has just responded to a vote, so the request has the parameters that the server is known to support,
 //! and is not repeated if it fails.
 
-use ep_kernel::ports::{CallLimits, ExplanationResponse};
-use ep_polling::ballot::{BallotView, Choice};
-use ep_polling::explanation::ExplanationText;
-use ep_polling::roster::Member;
+use ep_kernel::{CallLimits, ExplanationResponse};
+use ep_polling::{BallotView, Choice, ExplanationText, Member};
 use tokio::time::Instant;
 
 use crate::calls::{Caller, MAX_DURATION};

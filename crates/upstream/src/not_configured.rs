@@ -1,11 +1,8 @@
 //! An upstream without models, for a service without a configured upstream or demo roster.
 
 use async_trait::async_trait;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry};
-use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason};
-use ep_polling::money::Spend;
-use ep_polling::roster::{Member, ModelChoice, Roster};
+use ep_kernel::{AbandonPolicy, CallLimits, ExplanationResponse, Fault, Kind, Models, Registry};
+use ep_polling::{BallotView, Member, ModelChoice, ModelResponse, NoVote, Reason, Roster, Spend};
 
 use crate::presets::Presets;
 

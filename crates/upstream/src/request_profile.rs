@@ -1,6 +1,6 @@
 //! The level and the parameters of requests to one model.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::SavedFallbackLevel;
 use tokio::time::Instant;
 

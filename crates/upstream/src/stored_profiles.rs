@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use ep_polling::roster::ModelId;
-use ep_polling::time::Timestamp;
+use ep_polling::{ModelId, Timestamp};
 use ep_store::{StoreError, UpstreamCache};
 use tokio::sync::OnceCell;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use ep_kernel::ports::Clock;
+use ep_kernel::Clock;
 use ep_outgoing::ResponseError;
-use ep_polling::money::UsdFigure;
+use ep_polling::UsdFigure;
 use reqwest::Client;
 use reqwest::header::RETRY_AFTER;
 use tokio::time::Instant;

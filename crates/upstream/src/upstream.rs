@@ -6,11 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry};
-use ep_polling::ballot::{BallotView, ModelResponse, Reason};
-use ep_polling::money::Spend;
-use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
+use ep_kernel::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Fault, Models, Registry};
+use ep_polling::{BallotView, Member, ModelChoice, ModelId, ModelResponse, Reason, Roster, Spend};
 use ep_store::UpstreamCache;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

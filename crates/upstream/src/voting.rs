@@ -6,9 +6,8 @@
 //! option, the model is asked once more. Every response that was or may have been charged counts as a paid
 //! answer; the maximum per vote is [`PAID_RESPONSES`](ep_polling::roster::PAID_RESPONSES).
 
-use ep_kernel::ports::CallLimits;
-use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelResponse, NoVote, Reason};
-use ep_polling::roster::Member;
+use ep_kernel::CallLimits;
+use ep_polling::{BallotMode, BallotView, Casting, Member, ModelResponse, NoVote, Reason};
 
 use crate::calls::{Caller, Calls};
 use crate::chat::error::{Failure, RetryAction, UpstreamError, Wait};

@@ -9,25 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ep_kernel::account_data::AccountData;
-use ep_kernel::accounts::Accounts;
-use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
-use ep_kernel::batches::{self, BatchSettings, Batches};
-use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
-use ep_kernel::executor::{self, PollExecutor, PollLimits};
+use ep_kernel::batches;
+use ep_kernel::executor;
 use ep_kernel::guard::{Guard, Limits};
-use ep_kernel::idempotency::Idempotency;
-use ep_kernel::key_uses::KeyUses;
-use ep_kernel::keys::Keys;
-use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, WebhookSender};
-use ep_kernel::reputation::Reputation;
-use ep_kernel::sealing::Sealer;
-use ep_kernel::signing::SigningKeys;
-use ep_kernel::tasks::Tasks;
-use ep_kernel::tool::Entry;
-use ep_kernel::webhooks::{WebhookSecrets, Webhooks};
+use ep_kernel::{
+    AccountData, Accounts, BatchSettings, Batches, Clock, DatabaseHealth, Entropy, Entry, Idempotency,
+    KeyUses, Keys, Links, Pepper, PollExecutor, PollLimits, Reputation, Sealer, Settings, SigningKeys, Tasks,
+    ToolPorts, WebhookSecrets, WebhookSender, Webhooks,
+};
 use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
 use ep_outside::identity::{Oidc, Provider};
 use ep_protocols::batch_rows::batch_endpoints;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::ports::{Clock, Models};
-use ep_kernel::tasks::Tasks;
+use ep_kernel::{Clock, Models, Tasks};
 use ep_outgoing::HttpClients;
 use ep_site::config;
 use ep_site::config::Config;

@@ -1,7 +1,7 @@
 //! The secret key, which a new database gets.
 
 use anyhow::Context;
-use ep_kernel::ports::Entropy;
+use ep_kernel::Entropy;
 use ep_site::config::Config;
 use ep_store::{DatabaseUrl, StoreOptions};
 use secrecy::SecretSlice;

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::keys::Keys;
-use ep_kernel::sealing::Sealer;
-use ep_kernel::sign_in::{
-    AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
+use ep_kernel::{
+    AccessTokens, ChallengeNonces, Keys, Lifetimes, Sealer, Sessions, SignUps, StarterCredit, Tasks, Wallets,
 };
-use ep_kernel::tasks::Tasks;
 use ep_outside::identity::{
     ContractWallets, IssuerTokens, Oidc, OidcConfig, OidcPorts, Provider, Siwe, SiweSite,
 };

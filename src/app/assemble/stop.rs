@@ -1,7 +1,7 @@
 //! The end of a service.
 
+use ep_kernel::Fault;
 use ep_kernel::app::App;
-use ep_kernel::fault::Fault;
 
 use super::Assembled;
 

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::accounts::Accounts;
-use ep_kernel::deposits::ChainComparison;
-use ep_kernel::fault::Fault;
+use ep_kernel::{Accounts, ChainComparison, Fault};
+use ep_polling::Usd;
 use ep_polling::counted::counted;
-use ep_polling::money::Usd;
 use ep_store::{DatabaseSize, FreePages, IntegrityCheck};
 use serde_json::json;
 

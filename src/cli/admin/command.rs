@@ -1,9 +1,7 @@
 //! The arguments of `ep admin`.
 
-use ep_kernel::accounts::Accounts;
-use ep_kernel::deposits::TransactionHash;
-use ep_kernel::fault::Fault;
-use ep_polling::money::UsdFigure;
+use ep_kernel::{Accounts, Fault, TransactionHash};
+use ep_polling::UsdFigure;
 use ep_store::{DepositId, Email, KeyId, KeyLabel, UserId};
 
 /// Selection of an account.

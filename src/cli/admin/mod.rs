@@ -6,10 +6,9 @@ mod command;
 use std::time::Duration;
 
 use ep_kernel::app::App;
-use ep_kernel::deposits::DepositStatus;
-use ep_kernel::fault::Fault;
+use ep_kernel::{DepositStatus, Fault};
 use ep_polling::counted::counted;
-use ep_polling::money::{MicroUsd, Usd, UsdFigure};
+use ep_polling::{MicroUsd, Usd, UsdFigure};
 use ep_site::config::Config;
 use ep_store::{CreditOutcome, DepositId, IntegrityCheck, RevokedCredentials};
 use ep_tools::account::whole_export;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ep_kernel::ports::PanelOrder;
+use ep_kernel::PanelOrder;
 use ep_labels::files::sample;
 use ep_labels::files::template::Template;
 use ep_labels::gold::{GoldSettings, USUAL_SEED};
@@ -13,10 +13,7 @@ use ep_labels::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestFor
 use ep_polling::evaluation::Fraction;
 use ep_polling::evaluation::proof::Scope;
 use ep_polling::evaluation::split::USUAL_CHOOSE;
-use ep_polling::money::{MicroUsd, UsdFigure};
-use ep_polling::options::Options;
-use ep_polling::panel::OrderBasis;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::{MicroUsd, Options, OrderBasis, TieRule, UsdFigure};
 
 use super::batch_line;
 use super::own_panel::{OwnPanel, own_panel, say_price_order};

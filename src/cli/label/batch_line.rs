@@ -1,7 +1,7 @@
 //! Rows that are requests: lines of a batch, in the form of OpenAI's API. Each has its question, its options and its id.
 
 use anyhow::{Context, bail};
-use ep_kernel::tool::Tool;
+use ep_kernel::Tool;
 use ep_labels::files::table::Row;
 use ep_labels::settings::SourceQuestion;
 use ep_polling::options::MAX_OPTIONS;

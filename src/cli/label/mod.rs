@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use ep_kernel::fault::Kind;
+use ep_kernel::Kind;
 use ep_labels::asking::RunEnd;
 use ep_labels::files::sample;
 use ep_labels::files::table::Table;

@@ -1,9 +1,8 @@
 //! Panels of an account, for `ep label` with a server.
 
-use ep_kernel::fault::Kind;
+use ep_kernel::Kind;
 use ep_labels::operations::Operations;
-use ep_polling::panel::OrderBasis;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::{OrderBasis, TieRule};
 use ep_tools::entry_of;
 use ep_tools::panels::GetPanel;
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::tool::Tool;
+use ep_kernel::Tool;
 use ep_site::names::ACCOUNT_FORMS;
 use ep_site::rail::{
     Arrival, CheckoutForm, PaymentForm, Rail, RailGuide, RailJob, RailSettings, RailWords, Receiver, Webhook,

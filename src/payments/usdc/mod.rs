@@ -11,13 +11,12 @@ use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ep_kernel::deposits::{DepositOutcome, DepositStatus, Deposited, Deposits};
-use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
 use ep_kernel::reading;
+use ep_kernel::{DepositOutcome, DepositStatus, Deposited, Deposits, Fault};
 use ep_outside::payments::{Offer, PayloadError, Usdc, X402};
-use ep_polling::money::Usd;
+use ep_polling::Usd;
 use ep_site::config::ConfigError;
 use ep_site::deposit::{DEPOSITS, cents_of};
 use ep_site::http::{Exchange, Handler, malformed_body, read_body};
@@ -195,7 +194,7 @@ fn set(response: &mut Response<Body>, name: HeaderName, value: &Value) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use ep_kernel::fault::Kind;
+    use ep_kernel::Kind;
     use ep_site::rail::Arrival;
 
     use super::*;

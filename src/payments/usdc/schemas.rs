@@ -1,6 +1,6 @@
 //! Requests and responses of deposits by x402.
 
-use ep_polling::money::Usd;
+use ep_polling::Usd;
 use ep_store::{DepositId, UserId, WalletAddress};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Schemathesis calls every operation with valid and invalid requests; the responses must match the description.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_site::names::OPENAPI;
 use tokio::process::Command;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ep_kernel::ports::Entropy;
+use ep_kernel::Entropy;
 use ep_kernel::testing::SeededEntropy;
 
 /// The environment variable that sets the seed.

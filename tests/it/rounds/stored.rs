@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::dispatch::DispatchOrder;
-use ep_polling::order::Seed;
-use ep_polling::roster::Member;
+use ep_polling::{DispatchOrder, Member, Seed};
 use rusqlite::Row;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection, FromRow, PgConnection};

@@ -6,7 +6,8 @@ mod programs;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use ep_kernel::tool::{Entry, entry};
+use ep_kernel::Entry;
+use ep_kernel::tool::entry;
 use ep_pages::documents::DOCUMENTS;
 use ep_site::AliasPaths;
 use reqwest::Method;

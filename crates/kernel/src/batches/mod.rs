@@ -34,7 +34,7 @@ pub use validation::MAX_ROWS;
 use crate::fault::{Fault, Kind, Result, shown};
 use crate::ports::{Clock, Entropy};
 use crate::tasks::Tasks;
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::{
     AnswerRecord, BatchId, BatchLimits, BatchRecord, BatchStatus, BatchTerms, FileDeletion, FileId,
     FileRecord, KeyId, NewBatch, RowKind, Store, UserId, WebhookUrl,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_polling::money::Usd;
+use ep_polling::Usd;
 use serde_json::json;
 
 use super::Batches;

@@ -1,6 +1,6 @@
 //! The storage of an account, by its balance: storing costs nothing, so accounts with little money store little.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 
 use crate::fault::{Fault, Kind};
 use ep_store::StoreError;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::fault::{Fault, Kind, Result};
 use crate::ports::Clock;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::Store;
 
 /// Time until the stored bytes are summed again. Until then, this process adds what it stores.

@@ -1,8 +1,7 @@
 //! The port by which a batch asks its rows.
 
 use async_trait::async_trait;
-use ep_polling::ballot::TokenUsage;
-use ep_polling::money::MicroUsd;
+use ep_polling::{MicroUsd, TokenUsage};
 use serde_json::Value;
 
 use super::line::BatchLine;

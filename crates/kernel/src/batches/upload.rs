@@ -230,8 +230,7 @@ mod tests {
     use crate::ports::Clock;
     use crate::tasks::Tasks;
     use crate::testing::{ManualClock, SeededEntropy};
-    use ep_polling::money::MicroUsd;
-    use ep_polling::time::Timestamp;
+    use ep_polling::{MicroUsd, Timestamp};
     use ep_store::testing::Interruption;
     use ep_store::{NewUser, StoreOptions};
 

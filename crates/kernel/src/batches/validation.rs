@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ep_polling::money::{Hold, MicroUsd};
+use ep_polling::{Hold, MicroUsd};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::Deposits;
 use crate::fault::Result;
 use crate::ports::Presence;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 use ep_store::{DepositId, StoredDeposit};
 
 /// Number of deposits read and compared per page.

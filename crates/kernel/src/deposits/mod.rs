@@ -17,8 +17,7 @@ use crate::fault::{Fault, Kind, Result};
 use crate::keys::IssuedKey;
 use crate::ports::{Clock, Entropy, PaymentNetwork, PaymentRejection, TransferOutcome, Verification};
 use crate::sign_in::SignUps;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 use ep_store::{
     BegunDeposit, DepositId, DepositState, NewDeposit, Payment, Received, StoredDeposit, Transfer, Treasury,
     UserId, WalletAddress,

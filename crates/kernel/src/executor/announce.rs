@@ -7,7 +7,7 @@ use futures::StreamExt;
 use tokio::sync::{Mutex, mpsc};
 
 use super::{Inner, PollExecutor};
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 use ep_store::{Change, MAX_ANNOUNCED, PollChange, PollChanges, StoreError};
 
 /// Maximum changes waiting to be announced. Further ones are dropped, because each is only a hint.

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::{Inner, PollExecutor, PollState};
 use crate::fault::{Fault, Kind, Result};
 use crate::idempotency::reply_of_deleted_poll;
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 use ep_store::{Change, PollDeletion};
 
 /// Maximum number of cached polls, of about 20 kB each.

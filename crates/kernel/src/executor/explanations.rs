@@ -13,10 +13,8 @@ use super::live::publish;
 use super::run::charged;
 use super::work::{PollEnd, Work};
 use crate::ports::CallLimits;
-use ep_polling::ballot::Ballot;
-use ep_polling::explainers::Explainer;
-use ep_polling::explanation::{Explanation, TIME_LIMIT};
-use ep_polling::money::{MicroUsd, Spend};
+use ep_polling::explanation::TIME_LIMIT;
+use ep_polling::{Ballot, Explainer, Explanation, MicroUsd, Spend};
 use ep_store::{Change, StoreError};
 
 impl Work<'_> {

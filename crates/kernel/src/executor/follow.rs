@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::PollExecutor;
 use super::live::{PollState, Watch};
 use crate::fault::{Fault, Kind, Result};
-use ep_polling::ballot::Ballot;
+use ep_polling::Ballot;
 use ep_store::PollRecord;
 
 /// Follows one poll to its end.

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 
 use super::Inner;
 use super::live::{PollState, Watch, publish, publish_end};
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 use ep_store::{Change, StoreError};
 
 /// Interval of reading a followed poll without an announcement, in case one was missed.

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ep_polling::plan::Plan;
-use ep_polling::time::Timestamp;
+use ep_polling::{Plan, Timestamp};
 
 use crate::fault::{Fault, Kind, Result};
 use ep_store::UserId;

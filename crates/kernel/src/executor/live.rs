@@ -8,10 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::lease::HeldLease;
-use ep_polling::ballot::Ballot;
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::poll_id::PollId;
-use ep_polling::tally::Tally;
+use ep_polling::{Ballot, ModelCounts, PollId, Tally};
 use ep_store::{Closing, PollRecord};
 
 /// The state of a poll: its plan, its ballots so far, and its closing.

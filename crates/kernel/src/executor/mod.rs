@@ -32,11 +32,7 @@ use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind, Result};
 use crate::ports::{Clock, Entropy, Models};
 use crate::tasks::Tasks;
-use ep_polling::order::Seed;
-use ep_polling::plan::{Draft, Plan};
-use ep_polling::poll_id::PollId;
-use ep_polling::roster::Roster;
-use ep_polling::stopping::Rule;
+use ep_polling::{Draft, Plan, PollId, Roster, Rule, Seed};
 use ep_store::{
     AdoptedPoll, BatchId, CLOCKS_APART, CappedKey, Change, Lease, PollChanges, PollOpening, PollRecord,
     PollStore, StoreError, UserId, WebhookUrl,

@@ -1,12 +1,7 @@
 //! Derives progress events from a poll's ballots.
 
 use crate::event::{StartedEvent, VoteEvent};
-use ep_polling::ballot::Ballot;
-use ep_polling::money::MicroUsd;
-use ep_polling::money::Usd;
-use ep_polling::scale_result::ScaleResult;
-use ep_polling::stopping::Responses;
-use ep_polling::tally::Tally;
+use ep_polling::{Ballot, MicroUsd, Responses, ScaleResult, Tally, Usd};
 use ep_store::PollRecord;
 
 /// Derives events from consecutive ballots.

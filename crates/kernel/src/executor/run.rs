@@ -21,10 +21,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::ports::{AbandonPolicy, CallLimits, Models, Turn};
-use ep_polling::ballot::{Ballot, BallotViews, ModelResponse, NoVote, Reason};
-use ep_polling::money::{MicroUsd, Spend};
-use ep_polling::plan::Plan;
-use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, decide};
+use ep_polling::stopping::decide;
+use ep_polling::{
+    Ballot, BallotViews, Decision, MicroUsd, ModelResponse, NoVote, Plan, Reason, Responses, Rule, Spend,
+    TerminationReason,
+};
 use ep_store::StoreError;
 
 /// Records the ballots of a running poll.

@@ -19,13 +19,10 @@ use super::live::{PollState, Running, publish, publish_end};
 use super::slots::{Reservation, RunSlot};
 use crate::executor::run::{Finished, Recorder, Run};
 use crate::ports::Turn;
-use ep_polling::ballot::{Ballot, READER};
-use ep_polling::explanation::Explanation;
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::money::{MicroUsd, Settlement, Spend};
-use ep_polling::plan::Plan;
-use ep_polling::stopping::TerminationReason;
-use ep_polling::time::Timestamp;
+use ep_polling::ballot::READER;
+use ep_polling::{
+    Ballot, Explanation, MicroUsd, ModelCounts, Plan, Settlement, Spend, TerminationReason, Timestamp,
+};
 use ep_store::{Change, Closing, Epoch, PollRecord, StoreError};
 
 /// Delay before a retry after a failure of the database.

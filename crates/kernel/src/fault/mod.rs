@@ -14,9 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api_key::without_keys;
-use ep_polling::money::MicroUsd;
-use ep_polling::poll_id::PollId;
 use ep_polling::text::is_direction_mark;
+use ep_polling::{MicroUsd, PollId};
 use ep_store::{BatchId, KeyScope};
 use serde::{Deserialize, Serialize};
 

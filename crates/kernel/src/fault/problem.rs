@@ -1,6 +1,6 @@
 //! The error bodies of a fault.
 
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

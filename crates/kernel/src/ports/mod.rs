@@ -17,7 +17,7 @@ pub use models::{
 pub use wallets::{MessageError, WalletMessage, WalletMessages};
 pub use webhooks::{NotDelivered, PreparedNotification, WebhookSender};
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 /// The time of day. Durations are measured by tokio's clock, which tests can pause.
 pub trait Clock: Send + Sync {

@@ -8,11 +8,9 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::Result;
-use ep_polling::ballot::{BallotView, ModelResponse};
-use ep_polling::explanation::ExplanationText;
-use ep_polling::money::Spend;
-use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
-use ep_polling::time::Timestamp;
+use ep_polling::{
+    BallotView, ExplanationText, Member, ModelChoice, ModelId, ModelResponse, Roster, Spend, Timestamp,
+};
 use ep_store::UserId;
 
 /// The models offered by an upstream.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::fault::Result;
 use crate::purpose::Purpose;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::WalletAddress;
 
 /// A message with a valid form, domain, URI, chain and time.

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretBox};
 use sha2::{Digest, Sha256, Sha512};
 
 use crate::purpose::Purpose;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::WalletAddress;
 
 /// Time for which a nonce can be used.

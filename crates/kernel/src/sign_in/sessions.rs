@@ -10,7 +10,7 @@ use crate::fault::{Fault, Kind, Result};
 use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::{CLOCKS_APART, NewSession, StoreError, StoredSession, TokenHash, UserId, Vault};
 
 /// Encryption context of the cookie: its name.

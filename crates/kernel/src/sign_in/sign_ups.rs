@@ -8,7 +8,7 @@ use crate::caller::Caller;
 use crate::fault::{Fault, Kind, Result};
 use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy};
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::{
     Email, Identity, KeyLabel, NewSignUp, NewUser, SignedUp, StarterCreditLimits, Treasury, UserId,
     WalletAddress,

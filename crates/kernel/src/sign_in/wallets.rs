@@ -9,7 +9,7 @@ use crate::keys::{IssuedKey, Keys};
 use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy, WalletMessage, WalletMessages};
 use crate::purpose::Purpose;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::{Email, Identity, KeyId, KeyLabel, Treasury, UserId, Vault, WalletAddress};
 
 /// Verifies signatures of wallets, and signs in or manages keys with them.

@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretBox, SecretString};
 use sha2::{Digest, Sha256, Sha512};
 
 use crate::ports::PreparedNotification;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::{UserId, WebhookSecretNumber, WebhookUrl};
 
 /// The headers of a notification: its id, the time of sending in seconds since 1970, and its signatures.

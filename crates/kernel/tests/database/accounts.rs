@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use ep_kernel::accounts::Accounts;
-use ep_kernel::api_key::{ApiKey, Pepper};
-use ep_kernel::fault::Kind;
-use ep_kernel::keys::Keys;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_polling::money::{MicroUsd, Settlement};
+use ep_kernel::{Accounts, ApiKey, Keys, Kind, Pepper};
+use ep_polling::{MicroUsd, Settlement};
 use ep_store::{
     Creator, CreditOutcome, Epoch, Identity, KeyOwner, KeyTerms, MAX_ACTIVE_KEYS, NewSession,
     RevokedCredentials, TokenHash, UserId,

@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::batches::line::BatchLine;
-use ep_kernel::batches::{
-    BatchRequest, BatchRows, BatchSettings, Batches, Ports, RETENTION, RowResponse, RowRunner,
-};
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tasks::Tasks;
+use ep_kernel::batches::{Ports, RETENTION};
 use ep_kernel::testing::{ManualClock, SeededEntropy, until};
-use ep_polling::ballot::TokenUsage;
-use ep_polling::money::MicroUsd;
+use ep_kernel::{
+    BatchRequest, BatchRows, BatchSettings, Batches, Fault, Kind, RowResponse, RowRunner, Tasks,
+};
+use ep_polling::{MicroUsd, TokenUsage};
 use ep_store::{BatchId, BatchRecord, BatchStatus, BatchTerms, RequestId, RowKind, UserId};
 use serde_json::{Value, json};
 

@@ -4,10 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::batches::{BatchRequest, BatchRows, BatchSettings, Batches, FileRequest, Ports, RETENTION};
-use ep_kernel::fault::Fault;
-use ep_kernel::tasks::Tasks;
+use ep_kernel::batches::{Ports, RETENTION};
 use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_kernel::{BatchRequest, BatchRows, BatchSettings, Batches, Fault, FileRequest, Tasks};
 use ep_store::testing::Interruption;
 use ep_store::{BatchTerms, BegunFile, FileContent, FileId, FileRecord, NewFile, StoreError, UserId};
 

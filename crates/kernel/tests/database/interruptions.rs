@@ -5,20 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, PollState, Ports};
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry};
-use ep_kernel::tasks::Tasks;
+use ep_kernel::executor::Ports;
 use ep_kernel::testing::{ManualClock, SeededEntropy, until};
-use ep_polling::ballot::{Ballot, BallotView, ModelResponse};
-use ep_polling::explanation::{ExplanationCount, ExplanationText};
-use ep_polling::money::{MicroUsd, PicoUsd, Price, Settlement, Spend, SpendBasis};
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
-use ep_polling::roster::{Member, ModelChoice, Roster};
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
-use ep_polling::time::Timestamp;
+use ep_kernel::{
+    AbandonPolicy, Billing, CallLimits, ExplanationResponse, Fault, Kind, Models, Opener, PollExecutor,
+    PollLimits, PollState, Registry, Tasks,
+};
+use ep_polling::{
+    Ballot, BallotView, ExplanationCount, ExplanationText, Member, MicroUsd, ModelChoice, ModelResponse,
+    Pace, PicoUsd, Plan, PollId, Price, Roster, Settlement, Spend, SpendBasis, Threshold, Timestamp,
+};
 use ep_store::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
     PollStore, StoreError,

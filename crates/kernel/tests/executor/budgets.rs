@@ -1,7 +1,6 @@
 //! A budget is never exceeded at any charges within the price lists.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::stopping::{Pace, TerminationReason};
+use ep_polling::{MicroUsd, Pace, TerminationReason};
 use proptest::prelude::*;
 
 use super::scripted::{Case, finish_and_drain};

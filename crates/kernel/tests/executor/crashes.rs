@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ep_polling::stopping::TerminationReason;
+use ep_polling::TerminationReason;
 
 use super::scripted::{Case, finish};
 

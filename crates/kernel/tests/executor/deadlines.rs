@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_polling::ballot::Reason;
-use ep_polling::stopping::{Pace, TerminationReason};
+use ep_polling::{Pace, Reason, TerminationReason};
 use tokio::time::Instant;
 
 use super::scripted::{Case, finish};

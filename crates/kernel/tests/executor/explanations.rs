@@ -4,13 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::testing::until;
-use ep_polling::explanation::{Explanation, ExplanationCount, TIME_LIMIT};
-use ep_polling::money::{MicroUsd, Spend};
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
-use ep_polling::stopping::TerminationReason;
+use ep_kernel::{Billing, Opener};
+use ep_polling::explanation::TIME_LIMIT;
+use ep_polling::{Explanation, ExplanationCount, MicroUsd, Plan, PollId, Spend, TerminationReason};
 use tokio::time::Instant;
 
 use super::memory::{Database, LEASE, Replica};

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ep_kernel::executor::Opener;
-use ep_kernel::fault::Kind;
 use ep_kernel::testing::until;
+use ep_kernel::{Kind, Opener};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 

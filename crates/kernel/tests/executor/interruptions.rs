@@ -6,11 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ep_kernel::executor::{Billing, Opener};
-use ep_kernel::fault::Kind;
-use ep_polling::money::MicroUsd;
-use ep_polling::plan::Plan;
-use ep_polling::stopping::{Pace, TerminationReason};
+use ep_kernel::{Billing, Kind, Opener};
+use ep_polling::{MicroUsd, Pace, Plan, TerminationReason};
 use ep_store::Epoch;
 use tokio::time::{Instant, sleep};
 

@@ -7,13 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
-use ep_kernel::tasks::Tasks;
+use ep_kernel::executor::Ports;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_polling::ballot::Ballot;
-use ep_polling::money::{MicroUsd, Settlement};
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_kernel::{PollExecutor, PollLimits, Tasks};
+use ep_polling::{Ballot, MicroUsd, PollId, Settlement, Timestamp};
 use ep_store::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollOpening,
     PollProgress, PollRecord, PollStore, StoreError,

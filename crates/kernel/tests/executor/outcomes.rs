@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ep_kernel::executor::PollExecutor;
-use ep_polling::money::MicroUsd;
-use ep_polling::stopping::{Decision, Pace, TerminationReason};
-use ep_polling::tally::{Outcome, Tally};
+use ep_kernel::PollExecutor;
+use ep_polling::{Decision, MicroUsd, Outcome, Pace, Tally, TerminationReason};
 
 use super::scripted::{Case, Script, finish};
 

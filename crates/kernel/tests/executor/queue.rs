@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::executor::PollLimits;
-use ep_kernel::executor::{Billing, Opener};
-use ep_kernel::fault::Kind;
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Billing, Kind, Opener, PollLimits};
+use ep_polling::PollId;
 use ep_store::UserId;
 use tokio::time::{Instant, sleep};
 

@@ -7,18 +7,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::executor::run::{Finished, Recorder, Run};
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry, Turn};
-use ep_polling::ballot::{Ballot, BallotView, ModelResponse, NoVote, Reason};
-use ep_polling::budget::Budget;
-use ep_polling::explanation::{ExplanationCount, ExplanationText};
-use ep_polling::money::{MicroUsd, PicoUsd, Price, Spend, SpendBasis};
-use ep_polling::options::Options;
-use ep_polling::order::Seed;
-use ep_polling::plan::{Draft, Plan};
-use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
+use ep_kernel::{AbandonPolicy, CallLimits, ExplanationResponse, Fault, Kind, Models, Registry, Turn};
+use ep_polling::{
+    Ballot, BallotView, Budget, Draft, ExplanationCount, ExplanationText, Member, MicroUsd, ModelChoice,
+    ModelId, ModelResponse, NoVote, Options, Pace, PicoUsd, Plan, Price, Reason, Roster, Seed, Spend,
+    SpendBasis, Threshold,
+};
 use ep_store::StoreError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

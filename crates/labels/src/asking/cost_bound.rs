@@ -1,6 +1,6 @@
 //! The maximum cost of a row, without a dry run for each.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 
 use crate::question::RowQuestion;
 

@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::Clock;
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Clock, Fault};
+use ep_polling::MicroUsd;
 
 use super::outcome::{Labelled, RowOutcome, label_of_empty};
 use super::{Event, Listener};

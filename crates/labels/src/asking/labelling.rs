@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::bail;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::Clock;
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Clock, Fault, Kind};
+use ep_polling::MicroUsd;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
 

@@ -15,7 +15,7 @@ mod source;
 
 use std::collections::VecDeque;
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use futures::future::BoxFuture;
 
 use crate::failed_rows::Failed;

@@ -1,11 +1,9 @@
 //! The outcome of a row, from the reply of its poll and the votes of earlier attempts.
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_polling::ballot::READER;
 use ep_polling::counted::{counted, counted_with};
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::money::{MicroUsd, Usd};
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, ModelCounts, Timestamp, Usd};
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 
 /// Attempts to reach a service that is busy.
 const MAX_WAITS: u32 = 30;

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use anyhow::bail;
+use ep_polling::MicroUsd;
 use ep_polling::counted::counted;
-use ep_polling::money::MicroUsd;
 use ep_polling::plan::INSTRUCTION_TOKENS;
 use ep_tools::entry_of;
 use ep_tools::polls::reply::PollReply;

@@ -1,6 +1,6 @@
 //! The source of the votes on rows.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 
 use super::keeper::Keeper;
 use crate::failed_rows::Earlier;

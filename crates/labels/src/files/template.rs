@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use serde::{Deserialize, Serialize};
 
 use crate::files::table::Row;

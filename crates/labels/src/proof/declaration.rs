@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::bail;
+use ep_polling::TieRule;
 use ep_polling::evaluation::Fraction;
 use ep_polling::evaluation::proof::{Claim, Scope};
 use ep_polling::evaluation::split::Part;
-use ep_polling::tie_rule::{self, TieRule, first_version};
+use ep_polling::tie_rule::{self, first_version};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -20,10 +20,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::bail;
-use ep_kernel::ports::Clock;
+use ep_kernel::Clock;
+use ep_polling::TieRule;
 use ep_polling::counted::counted;
 use ep_polling::evaluation::Fraction;
-use ep_polling::tie_rule::{self, TieRule};
+use ep_polling::tie_rule;
 use serde::Serialize;
 
 use crate::Note;

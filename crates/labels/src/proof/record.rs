@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::declaration::Declaration;

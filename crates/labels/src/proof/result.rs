@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use anyhow::bail;
+use ep_polling::Timestamp;
 use ep_polling::evaluation::proof::{GoldRow, Score, sequence};
-use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::constant::Constant;

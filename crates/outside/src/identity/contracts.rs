@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_outgoing::{Node, NodeError};
 use serde_json::{Value, json};
 

@@ -4,10 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Clock, Entropy};
-use ep_kernel::sealing::Sealer;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Clock, Entropy, Fault, Kind, Sealer};
+use ep_polling::Timestamp;
 use ep_store::{Email, Identity, Vault};
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenClaims,

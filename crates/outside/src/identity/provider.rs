@@ -4,8 +4,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tasks::Tasks;
+use ep_kernel::{Fault, Kind, Tasks};
 use ep_outgoing::ResponseError;
 use futures::FutureExt;
 use futures::future::BoxFuture;

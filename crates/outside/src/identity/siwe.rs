@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::{MessageError, WalletMessage, WalletMessages};
-use ep_kernel::purpose::Purpose;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Fault, MessageError, Purpose, WalletMessage, WalletMessages};
+use ep_polling::Timestamp;
 use ep_store::{CLOCKS_APART, WalletAddress};
 use signinwithethereum::{Message, TimeStamp, Version};
 use url::Url;

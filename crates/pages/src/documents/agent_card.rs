@@ -6,7 +6,7 @@
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use ep_kernel::canonical;
-use ep_kernel::tool::{Agents, Entry};
+use ep_kernel::{Agents, Entry};
 use ep_site::config::Operator;
 use ep_site::names::{AGENT_CARD, JWKS};
 use ep_site::rail::AgentExtension;

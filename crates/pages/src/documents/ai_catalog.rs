@@ -1,7 +1,7 @@
 //! The catalogue for agents (AI Catalog 1.0): the MCP server, the A2A agent and the skill.
 
 use axum::body::Bytes;
-use ep_kernel::tool::Agents;
+use ep_kernel::Agents;
 use ep_site::names::{AGENT_CARD, LOGO};
 use ep_site::{Document, Form, Site, owner};
 use serde_json::{Value, json};

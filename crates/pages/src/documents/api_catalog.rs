@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use axum::http::header::LINK;
-use ep_kernel::tool::Tool;
+use ep_kernel::Tool;
 use ep_site::names::{AGENT_CARD, API_CATALOG, ASYNCAPI, DOCS, OPENAPI};
 use ep_site::{Document, Form, Site};
 use ep_tools::service::GetHealth;

@@ -1,8 +1,8 @@
 //! `asyncapi.json` (AsyncAPI 3.0.0): the event streams and the notifications when a poll ends.
 
 use axum::body::Bytes;
+use ep_kernel::Entry;
 use ep_kernel::schema;
-use ep_kernel::tool::Entry;
 use ep_kernel::webhooks::HEADERS;
 use ep_site::names::ASYNCAPI;
 use ep_site::{Document, Form, Route, Site, owner};

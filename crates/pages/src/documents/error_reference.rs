@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use axum::body::Bytes;
-use ep_kernel::fault::Kind;
+use ep_kernel::Kind;
 use ep_site::{Document, Form, Site};
 
 pub(super) const DOCUMENT: Document = Document::in_repository(

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use axum::body::Bytes;
 use axum::http::header::LINK;
-use ep_kernel::tool::{Agents, Effect, Entry, Task, Tool};
+use ep_kernel::{Agents, Effect, Entry, Task, Tool};
 use ep_site::config::Operator;
 use ep_site::names::{AGENT_CARD, API_CATALOG, ASYNCAPI, OPENAPI};
 use ep_site::names::{HOME, HOME_MARKDOWN};

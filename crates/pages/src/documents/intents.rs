@@ -1,7 +1,7 @@
 //! The intents of each operation: the phrases that find it, and its parameters.
 
 use axum::body::Bytes;
-use ep_kernel::tool::{Agents, Entry};
+use ep_kernel::{Agents, Entry};
 use ep_site::{Document, Form, Site};
 use ep_tools::intents::{LANGUAGES, NAMED_ROUTES, NamedRoute};
 use serde_json::{Map, Value, json};

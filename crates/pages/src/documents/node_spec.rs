@@ -1,7 +1,7 @@
 //! Operations as workflow nodes for agents: inputs, outputs, and the tool in several formats.
 
 use axum::body::Bytes;
-use ep_kernel::tool::{Agents, Cost, Entry, Latency};
+use ep_kernel::{Agents, Cost, Entry, Latency};
 use ep_site::{Document, Form, Site};
 use serde_json::{Map, Value, json};
 

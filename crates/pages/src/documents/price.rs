@@ -1,7 +1,7 @@
 //! The price of a poll, as documents quote it.
 
-use ep_kernel::tool::Tool;
-use ep_polling::money::Usd;
+use ep_kernel::Tool;
+use ep_polling::Usd;
 use ep_site::{PollPrice, Site};
 use ep_tools::polls::EstimatePoll;
 

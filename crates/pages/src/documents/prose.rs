@@ -6,11 +6,8 @@ use std::fmt::Write;
 
 use askama::{Error, Template};
 use axum::body::Bytes;
-use ep_kernel::fault::Kind;
-use ep_kernel::tool::{Agents, Entry};
-use ep_polling::budget::Budget;
-use ep_polling::money::MicroUsd;
-use ep_polling::threshold::Threshold;
+use ep_kernel::{Agents, Entry, Kind};
+use ep_polling::{Budget, MicroUsd, Threshold};
 use ep_site::deposit::DEPOSITS;
 use ep_site::rail::RailWords;
 use ep_site::{Route, Site, SiteSettings, owner};

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use axum::body::Bytes;
 use ep_kernel::guard::INSTANT;
-use ep_kernel::tool::{Access, Cost, Entry, Latency, Tool};
-use ep_polling::budget::Budget;
+use ep_kernel::{Access, Cost, Entry, Latency, Tool};
+use ep_polling::Budget;
 use ep_site::{Document, Form, Needs, Route, RouteKind, Site, owner};
 use ep_tools::polls::EstimatePoll;
 use serde_json::{Value, json};

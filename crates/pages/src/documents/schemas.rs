@@ -1,6 +1,6 @@
 //! Self-contained schemas of operations, embedded in documents.
 
-use ep_kernel::tool::Entry;
+use ep_kernel::Entry;
 use serde_json::{Map, Value, json};
 
 /// The dialect of every schema.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use axum::body::Bytes;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_site::{Document, Form, Site};
 use url::Url;
 

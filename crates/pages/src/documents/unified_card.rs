@@ -1,7 +1,7 @@
 //! The unified agent card: capabilities, authentication and interfaces of the service.
 
 use axum::body::Bytes;
-use ep_kernel::tool::{Agents, Effect, Entry, Tool};
+use ep_kernel::{Agents, Effect, Entry, Tool};
 use ep_site::names::{AGENT_CARD, ASYNCAPI, LOGIN, OPENAPI, SESSION_COOKIE};
 use ep_site::rail::PaymentCredential;
 use ep_site::{Document, Form, ProtectedResource, Site, owner};

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::{Fault, Kind};
 use ep_site::NO_ISSUER;
 use ep_site::http::{EntityTag, Exchange};
 use futures::FutureExt;

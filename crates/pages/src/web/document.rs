@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::schema::decode;
-use ep_polling::roster::ModelChoice;
+use ep_kernel::{Fault, Kind};
+use ep_polling::ModelChoice;
 use ep_site::http::{AppState, Exchange, RequestHead};
 use ep_site::{Changes, Document, PollPrice};
 use ep_tools::polls::{EstimatePoll, FREE_PRESET};

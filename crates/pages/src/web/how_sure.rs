@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_kernel::guard::Admission;
 use ep_site::http::{Exchange, HandlerFuture};
 use ep_site::names::HOW_SURE;

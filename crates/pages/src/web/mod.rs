@@ -23,11 +23,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use axum::http::{Response, StatusCode};
-use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::method::Method;
-use ep_kernel::tool::Rate;
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Fault, Rate};
+use ep_polling::PollId;
 use ep_site::http::{Exchange, Handler, HandlerFuture};
 use ep_site::layout::own;
 use ep_site::names::{

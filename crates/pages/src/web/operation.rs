@@ -1,9 +1,8 @@
 //! Calls of operations for pages.
 
-use ep_kernel::dispatch::{self, Call};
-use ep_kernel::fault::Fault;
+use ep_kernel::dispatch;
 use ep_kernel::guard::Admission;
-use ep_kernel::tool::Tool;
+use ep_kernel::{Call, Fault, Tool};
 use ep_site::http::{AppState, RequestHead};
 use ep_tools::entry_of;
 

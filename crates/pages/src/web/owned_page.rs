@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::method::Method;
+use ep_kernel::{Fault, Kind, RecoveryAction};
 use ep_site::http::{AppState, Exchange, Form};
 use ep_site::layout::{own, return_to};
 use ep_site::names::{DASHBOARD, LOGIN_PAGE};

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::{Fault, Kind};
 use ep_site::http;
 use ep_site::http::{Exchange, Stopping};
 use futures::FutureExt;

@@ -2,7 +2,8 @@
 
 use crate::rule;
 use ep_polling::stopping::TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
-use ep_polling::stopping::{Decision, Pace, Responses, TerminationReason, decide};
+use ep_polling::stopping::decide;
+use ep_polling::{Decision, Pace, Responses, TerminationReason};
 
 /// Returns a poll whose members responded in dispatch order.
 fn polled(options: usize, roster: usize, answers: &[Option<usize>]) -> Responses {

@@ -1,7 +1,8 @@
 //! A digest of what the rule decides. The whole grid of simulated polls takes ten minutes, so it runs again only if this
 //! digest changes (`scripts/long/stopping-grid/run`).
 
-use ep_polling::stopping::{Evidence, Pace, Responses, Rule, decide, responses_needed};
+use ep_polling::stopping::{decide, responses_needed};
+use ep_polling::{Evidence, Pace, Responses, Rule};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};

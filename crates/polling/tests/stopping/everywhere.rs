@@ -1,7 +1,8 @@
 //! Properties checked for all possible evidence.
 
 use crate::evidence;
-use ep_polling::stopping::{Evidence, MAX_ROSTER, locked, p_value};
+use ep_polling::Evidence;
+use ep_polling::stopping::{MAX_ROSTER, locked, p_value};
 
 /// The largest roster checked: the maximum in an optimised build, a smaller one in a slow build.
 const MOST: u32 = if cfg!(debug_assertions) { 80 } else { MAX_ROSTER as u32 };

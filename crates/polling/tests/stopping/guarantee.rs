@@ -3,7 +3,8 @@
 use crate::exact::{StopTable, error, rosters};
 use crate::simulation::{Member, agrees, in_flight, lognormal, outcome, run};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::{Pace, Responses, p_value};
+use ep_polling::stopping::p_value;
+use ep_polling::{Pace, Responses};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,8 @@
 //! Properties over random inputs.
 
 use crate::{evidence, rule};
-use ep_polling::stopping::{Evidence, Responses, locked, p_value, responses_needed};
+use ep_polling::stopping::{locked, p_value, responses_needed};
+use ep_polling::{Evidence, Responses};
 use proptest::prelude::*;
 
 fn any_evidence() -> impl Strategy<Value = Evidence> {

@@ -16,8 +16,7 @@ mod simulation;
 mod unknown;
 mod waves;
 
-use ep_polling::stopping::{Evidence, Rule};
-use ep_polling::threshold::Threshold;
+use ep_polling::{Evidence, Rule, Threshold};
 use std::sync::Arc;
 
 /// The thresholds of the reference tables.

@@ -1,9 +1,9 @@
 //! The stop of a poll with a pass mark: the two-option rule about the votes for and against the pass, where a tie fails.
 
-use ep_polling::options::Levels;
-use ep_polling::scale::{PassMark, PassSide, Scale};
-use ep_polling::stopping::{FinalResponse, Pace, Responses, Rule, TerminationReason, decide};
-use ep_polling::tally::Tally;
+use ep_polling::stopping::decide;
+use ep_polling::{
+    FinalResponse, Levels, Pace, PassMark, PassSide, Responses, Rule, Scale, Tally, TerminationReason,
+};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

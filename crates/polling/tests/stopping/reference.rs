@@ -1,8 +1,8 @@
 //! Reference values from independent computations, mostly as exact rationals.
 
 use crate::{evidence, rule};
+use ep_polling::Threshold;
 use ep_polling::stopping::{MAX_ROSTER, confidence, locked, p_value, responses_needed};
-use ep_polling::threshold::Threshold;
 use std::sync::Arc;
 
 /// x, y, R and the confidence.

@@ -1,7 +1,7 @@
 //! The evidence in prefixes, response by response.
 
 use crate::{evidence, rule};
-use ep_polling::stopping::{Prefix, Responses};
+use ep_polling::{Prefix, Responses};
 
 /// Returns a poll with the first `launched` members asked and these responses.
 fn launched_poll(

@@ -1,8 +1,7 @@
 //! A poll in simulated time: members respond after a given latency, the stopping rule is the real one.
 
-use ep_polling::stopping::{
-    Decision, Evidence, FinalResponse, Pace, Responses, Rule, decide, responses_needed,
-};
+use ep_polling::stopping::{decide, responses_needed};
+use ep_polling::{Decision, Evidence, FinalResponse, Pace, Responses, Rule};
 use rand::{Rng, RngExt};
 
 /// A member of the roster: its response and latency.

@@ -2,7 +2,8 @@
 
 use crate::simulation::{in_flight, members, run};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::{Pace, Responses, responses_needed};
+use ep_polling::stopping::responses_needed;
+use ep_polling::{Pace, Responses};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

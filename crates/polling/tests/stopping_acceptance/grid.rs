@@ -3,7 +3,7 @@
 
 use crate::rule;
 use crate::simulation::{Member, agrees, answers, in_flight, lognormal, members, run};
-use ep_polling::stopping::{Pace, Responses, Rule};
+use ep_polling::{Pace, Responses, Rule};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

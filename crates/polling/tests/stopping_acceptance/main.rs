@@ -22,8 +22,7 @@ mod simulation;
 mod urn;
 mod votes;
 
-use ep_polling::stopping::{Evidence, Rule};
-use ep_polling::threshold::Threshold;
+use ep_polling::{Evidence, Rule, Threshold};
 use std::fs::File;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::reading;
 use ep_site::http::{Exchange, event_stream, json as json_response, parse_body, read_body};

@@ -1,7 +1,6 @@
 //! Faults as A2A errors (specification 1.0, section 5.4).
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::links::Calls;
+use ep_kernel::{Calls, Fault, Kind};
 use jsonrpsee_types::ErrorObjectOwned;
 use serde_json::{Value, json};
 

@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::event::{MAX_EVENTS, Progress};
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::output::CallOutput;
+use ep_kernel::event::MAX_EVENTS;
+use ep_kernel::{CallOutput, Fault, Kind, Progress};
 use ep_site::http::{CallStep, Steps, received};
 use ep_store::{BatchId, TaskState, TaskWork};
 use futures::stream::BoxStream;

@@ -1,6 +1,6 @@
 //! Fields of requests.
 
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use serde_json::Value;
 
 use super::errors::{Answer, Refusal};

@@ -4,12 +4,9 @@
 //!
 //! Source: the scenarios of a2aproject/a2a-tck, branch 1.0-dev (`scenarios/*.feature`).
 
-use ep_kernel::accounts::Accounts;
-use ep_kernel::caller::Caller;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
-use ep_kernel::tool::Access;
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Access, Accounts, Caller, Fault, Kind};
+use ep_polling::MicroUsd;
 use ep_site::http::AppState;
 use ep_store::{Email, KeyScope};
 use serde_json::{Map, Value, json};

@@ -1,8 +1,8 @@
 //! Parses a message into a skill and its input.
 
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema::is_empty;
-use ep_kernel::tool::{Agents, Entry, MessageContent, ParsedInput, Task, for_task};
+use ep_kernel::tool::for_task;
+use ep_kernel::{Agents, Entry, Fault, Kind, MessageContent, ParsedInput, Task};
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;

@@ -1,7 +1,7 @@
 //! Idempotency names of messages: the same message begins one task.
 
 use ep_kernel::canonical;
-use ep_kernel::tool::{Entry, ParsedInput};
+use ep_kernel::{Entry, ParsedInput};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

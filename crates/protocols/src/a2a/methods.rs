@@ -2,11 +2,9 @@
 
 use std::sync::LazyLock;
 
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Credential;
-use ep_kernel::links::Links;
 use ep_kernel::reading;
-use ep_kernel::tool::Entry;
+use ep_kernel::{Entry, Fault, Kind, Links};
 use jsonrpsee_core::server::{Extensions, RpcModule};
 use jsonrpsee_types::{ErrorObjectOwned, Params};
 use serde_json::{Value, json};

@@ -36,8 +36,8 @@ mod task;
 
 use std::time::Duration;
 
+use ep_kernel::Rate;
 use ep_kernel::method::Method::{self, Delete, Get, Post};
-use ep_kernel::tool::Rate;
 use ep_store::KeyScope;
 use futures::FutureExt;
 use serde_json::Value;

@@ -1,8 +1,7 @@
 //! Empty fixtures for builds without the feature `conformance-fixtures`.
 
-use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
-use ep_kernel::tool::Access;
+use ep_kernel::{Access, Fault};
 use ep_site::http::AppState;
 use serde_json::{Map, Value};
 

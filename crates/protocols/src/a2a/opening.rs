@@ -1,9 +1,7 @@
 //! A message that opens a poll or a batch, or continues the conversation that leads to a poll.
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::output::CallOutput;
-use ep_kernel::tool::{Effect, Entry, Task};
-use ep_polling::poll_id::PollId;
+use ep_kernel::{CallOutput, Effect, Entry, Fault, Kind, Task};
+use ep_polling::PollId;
 use ep_store::{AgentTask, StoreError, TaskState, TaskWork};
 use serde_json::{Map, Value};
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Effect, Task, for_task};
-use ep_polling::time::Timestamp;
+use ep_kernel::tool::for_task;
+use ep_kernel::{Effect, Fault, Kind, Task};
+use ep_polling::Timestamp;
 use ep_store::{AgentTask, TaskFilter, TaskState, TaskWork};
 use serde::Deserialize;
 use serde_json::{Value, json};

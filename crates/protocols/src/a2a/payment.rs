@@ -3,9 +3,8 @@
 //! If the balance is too low, a client with the active extension gets a task that waits for a payment. The
 //! payment is an ordinary deposit into the client's account, credited once; the account then pays for the poll.
 
-use ep_kernel::deposits::{DepositOutcome, DepositStatus, confirming};
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::PaymentRejection;
+use ep_kernel::deposits::confirming;
+use ep_kernel::{DepositOutcome, DepositStatus, Fault, PaymentRejection};
 use ep_outside::payments::{PayloadError, PaymentMismatch};
 use ep_site::deposit::DEPOSITS;
 use serde_json::{Value, json};

@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::app::App;
-use ep_kernel::caller::Caller;
-use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch::dispatch;
 use ep_kernel::guard::{Admission, Credential, Request};
-use ep_kernel::output::CallOutput;
-use ep_kernel::ports::{Entropy, NotDelivered, PreparedNotification};
-use ep_kernel::tasks::Tasks;
-use ep_kernel::tool::{Entry, Task, for_task};
-use ep_kernel::webhooks::{Outbox, deliver};
+use ep_kernel::tool::for_task;
+use ep_kernel::webhooks::deliver;
+use ep_kernel::{
+    Call, CallOutput, Caller, Entropy, Entry, Fault, Kind, NotDelivered, Outbox, PreparedNotification, Task,
+    Tasks,
+};
 use ep_store::{AgentPush, AttemptOutcome, RequestId, StoreError, TaskWork, UserId};
 use serde_json::{Value, json};
 

@@ -3,8 +3,7 @@
 //! A task changes without a request only when its poll or batch ends. All other changes are responses to a request.
 
 use ep_kernel::app::App;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::Effect;
+use ep_kernel::{Effect, Fault, Kind};
 use ep_store::{AgentPush, AgentTask, MAX_PUSHES, RequestId, TaskWork, WebhookUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

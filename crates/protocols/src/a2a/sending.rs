@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::fault::Fault;
-use ep_kernel::output::CallOutput;
 use ep_kernel::reading;
 use ep_kernel::reading::is_long;
-use ep_kernel::tool::{Effect, ParsedInput, Task};
-use ep_polling::time::Timestamp;
+use ep_kernel::{CallOutput, Effect, Fault, ParsedInput, Task};
+use ep_polling::Timestamp;
 use ep_store::TaskState;
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ep_kernel::links::{ActionCall, Calls, Links};
+use ep_kernel::{ActionCall, Calls, Links};
 
 use super::message::{Tools, skills};
 

@@ -1,7 +1,7 @@
 //! Tasks and messages in each dialect.
 
-use ep_kernel::output::CallOutput;
-use ep_polling::time::Timestamp;
+use ep_kernel::CallOutput;
+use ep_polling::Timestamp;
 use ep_store::TaskState;
 use serde_json::{Value, json};
 

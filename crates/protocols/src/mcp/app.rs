@@ -3,7 +3,7 @@
 //! Hosts show the page in a sandboxed frame and pass it the tool results. It is a single file without a build step,
 //! and connects only to its host.
 
-use ep_kernel::tool::{Entry, Task};
+use ep_kernel::{Entry, Task};
 use rmcp::model::{ExtensionCapabilities, JsonObject, MetaObject, Resource, ResourceContents};
 use serde_json::{Value, json};
 

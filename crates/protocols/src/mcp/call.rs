@@ -5,14 +5,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch::dispatch;
+use ep_kernel::event::MAX_EVENTS;
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
-use ep_kernel::output::CallOutput;
 use ep_kernel::reading;
-use ep_kernel::schema::{JsonType, is_empty, read_text};
-use ep_kernel::tool::{Entry, Latency, Task};
+use ep_kernel::schema::{is_empty, read_text};
+use ep_kernel::{Call, CallOutput, Entry, Fault, JsonType, Kind, Latency, Progress, ProgressSink, Task};
 use ep_store::RequestId;
 use futures::FutureExt;
 use futures::future::BoxFuture;

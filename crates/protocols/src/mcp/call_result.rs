@@ -1,8 +1,7 @@
 //! Results of calls.
 
-use ep_kernel::output::CallOutput;
-use ep_kernel::tool::Entry;
-use ep_polling::poll_id::PollId;
+use ep_kernel::{CallOutput, Entry};
+use ep_polling::PollId;
 use rmcp::model::{CallToolResult, ContentBlock};
 
 use super::catalogue::DETAIL;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::links::{ActionCall, Calls, Links};
 use ep_kernel::schema::rule_in;
-use ep_kernel::tool::{Agents, Entry, Task, for_task};
+use ep_kernel::tool::for_task;
+use ep_kernel::{ActionCall, Agents, Calls, Entry, Links, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 

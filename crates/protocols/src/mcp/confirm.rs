@@ -7,12 +7,10 @@
 use std::time::Duration;
 
 use ep_kernel::canonical;
-use ep_kernel::fault::{ADD_FUNDS, Fault, Kind};
+use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::guard::{Credential, Request};
-use ep_kernel::tool::Entry;
-use ep_polling::money::{MicroUsd, UsdFigure};
-use ep_polling::question::QuestionText;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Entry, Fault, Kind};
+use ep_polling::{MicroUsd, QuestionText, Timestamp, UsdFigure};
 use ep_store::UserId;
 use rmcp::model::{CallToolRequestParams, ElicitationCapability, InputRequiredResult};
 use serde_json::{Map, Value, json};

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ep_kernel::event::Progress;
 use ep_kernel::guard::Guarded;
-use ep_kernel::output::CallOutput;
+use ep_kernel::{CallOutput, Progress};
 use futures::future::BoxFuture;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use tokio::sync::mpsc;

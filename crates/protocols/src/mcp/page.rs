@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::{ALLOW, HeaderValue, VARY};
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::{Fault, Kind};
 use ep_site::http::{Exchange, fault};
 use ep_site::names::MCP_PAGE;
 use ep_site::{reads_html, wants_markdown};

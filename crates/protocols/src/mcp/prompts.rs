@@ -1,6 +1,6 @@
 //! The prompt, and the completion of arguments.
 
-use ep_kernel::tool::Task;
+use ep_kernel::Task;
 use rmcp::model::{
     CompleteRequestParams, CompletionInfo, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument,
     PromptMessage, Reference, Role,

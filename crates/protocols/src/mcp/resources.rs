@@ -1,8 +1,6 @@
 //! Resources: the guide, the result page, and every poll that the caller may read.
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::output::CallOutput;
-use ep_kernel::tool::{Entry, Task};
+use ep_kernel::{CallOutput, Entry, Fault, Kind, Task};
 use rmcp::model::{ContentBlock, ErrorData, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 

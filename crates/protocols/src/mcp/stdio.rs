@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use ep_kernel::Entry;
 use ep_kernel::app::App;
-use ep_kernel::tool::Entry;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, ReadBuf, Stdin};

@@ -12,8 +12,8 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{Request, Response};
 use axum::response::sse::Event;
+use ep_kernel::CallOutput;
 use ep_kernel::guard::Guarded;
-use ep_kernel::output::CallOutput;
 use ep_site::http::event_stream;
 use futures::StreamExt;
 use rmcp::model::{ErrorCode, ProgressNotificationParam};

@@ -3,9 +3,8 @@
 //! A task is a poll, and has the poll's id. It belongs to the calling account, survives restarts, and is stored as
 //! long as its poll.
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::output::CallOutput;
 use ep_kernel::tool::Task as Role;
+use ep_kernel::{CallOutput, Fault, Kind};
 use rmcp::model::{DetailedTask, ErrorCode, ErrorData, GetTaskResult, Task, TaskPayload, TaskStatus};
 use serde_json::{Value, json};
 

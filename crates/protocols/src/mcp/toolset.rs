@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use axum::http::HeaderMap;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{Agents, Entry};
+use ep_kernel::{Agents, Entry, Fault};
 
 /// Header with toolset names.
 pub(super) const HEADER: &str = "x-mcp-toolsets";

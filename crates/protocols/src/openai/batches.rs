@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use ep_kernel::batches::{BatchRequest, BatchRows, CreatedBatch, RETENTION, no_such_batch};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::batches::{RETENTION, no_such_batch};
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
-use ep_polling::budget::Budget;
-use ep_polling::money::{MicroUsd, Usd};
-use ep_polling::threshold::Threshold;
+use ep_kernel::{BatchRequest, BatchRows, CreatedBatch, Fault, Kind};
+use ep_polling::{Budget, MicroUsd, Threshold, Usd};
 use ep_site::http::{AppState, Exchange, json as json_response, read_json, replayed};
 use ep_store::{BatchId, BatchRecord, BatchStatus, BatchTerms, FileId, ListPosition};
 use ep_tools::batches::{has_models, labels};

@@ -1,7 +1,7 @@
 //! `POST /v1/chat/completions`.
 
 use axum::response::sse::Event;
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_site::ModelAlias;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,7 @@
 //! A field that is voted on. Each field is a poll of its own.
 
-use ep_polling::options::{Levels, MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS, Options, OptionsError};
+use ep_polling::options::{MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS};
+use ep_polling::{Levels, Options, OptionsError};
 use serde_json::Value;
 
 use super::refusal::{Code, Refusal};

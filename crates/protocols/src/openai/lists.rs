@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Fault, Kind};
+use ep_polling::Timestamp;
 use ep_site::http::Exchange;
 use ep_store::UserId;
 use serde_json::{Value, json};

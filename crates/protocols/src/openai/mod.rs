@@ -30,10 +30,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::fault::{Fault, Problem};
 use ep_kernel::guard::Admission;
 use ep_kernel::method::Method::{self, Delete, Get, Post};
-use ep_kernel::tool::{Access, Effect, Rate};
+use ep_kernel::{Access, Effect, Fault, Problem, Rate};
 use futures::FutureExt;
 use serde_json::Value;
 

@@ -3,10 +3,11 @@
 use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
+use ep_kernel::Fault;
 use ep_kernel::app::App;
-use ep_kernel::fault::{self, Fault};
+use ep_kernel::fault;
 use ep_kernel::guard::Admission;
-use ep_polling::panel::{PanelName, PanelRef};
+use ep_polling::{PanelName, PanelRef};
 use ep_site::http::{AppState, Exchange, json as json_response};
 use ep_site::{ModelAlias, Site, owner};
 use ep_store::{StoredPanel, UserId};

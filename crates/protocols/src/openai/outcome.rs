@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, HeaderValue, LINK};
-use ep_polling::no_answer::NoAnswer;
+use ep_polling::NoAnswer;
 use ep_tools::polls::sentences::number;
 use ep_tools::results::PollResult;
 use serde_json::{Value, json};

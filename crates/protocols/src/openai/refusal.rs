@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use ep_kernel::fault::{Fault, Kind, Problem};
+use ep_kernel::{Fault, Kind, Problem};
 use serde_json::{Value, json};
 
 /// A machine-readable reason.

@@ -1,8 +1,8 @@
 //! `POST /v1/responses`: the same decisions in the form of OpenAI's newer API.
 
 use axum::response::sse::Event;
-use ep_kernel::fault::Fault;
-use ep_polling::ballot::TokenUsage;
+use ep_kernel::Fault;
+use ep_polling::TokenUsage;
 use ep_site::ModelAlias;
 use serde_json::{Map, Value, json};
 

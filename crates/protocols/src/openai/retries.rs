@@ -15,8 +15,7 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use ep_kernel::app::App;
-use ep_kernel::caller::Caller;
-use ep_kernel::fault::Fault;
+use ep_kernel::{Caller, Fault};
 use ep_store::PollOpening;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};

@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use ep_kernel::app::App;
 use ep_kernel::batches::line::BatchLine;
-use ep_kernel::caller::Caller;
-use ep_kernel::ctx::Ctx;
 use ep_kernel::dispatch::dispatch_internal;
-use ep_kernel::fault::Fault;
 use ep_kernel::reading;
-use ep_kernel::tool::Entry;
-use ep_polling::money::MicroUsd;
+use ep_kernel::{Caller, Ctx, Entry, Fault};
+use ep_polling::MicroUsd;
 use ep_site::Site;
 use ep_store::{BatchRecord, RequestId};
 use futures::FutureExt;

@@ -9,12 +9,10 @@ use axum::BoxError;
 use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::CONTENT_TYPE;
-use ep_kernel::batches::{
-    Batches, FileRequest, MAX_FILE_BYTES, MIN_RETENTION, RETENTION, ReceivedFile, Upload, UploadPermit,
-};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::batches::{MAX_FILE_BYTES, MIN_RETENTION, RETENTION};
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
+use ep_kernel::{Batches, Fault, FileRequest, Kind, ReceivedFile, Upload, UploadPermit};
 use ep_site::http::{Exchange, json as json_response, replayed};
 use ep_store::UserId;
 use futures::{Stream, StreamExt};

@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 
 use axum::extract::RawPathParams;
-use ep_kernel::fault::Fault;
-use ep_kernel::tool::{Entry, Rest};
+use ep_kernel::{Entry, Fault, Rest};
 use serde_json::{Map, Number, Value};
 
 /// An operation bound to a path and method.

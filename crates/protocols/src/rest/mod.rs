@@ -5,13 +5,11 @@ mod sse;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
-use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::fault::Fault;
+use ep_kernel::dispatch::dispatch;
 use ep_kernel::guard::Guarded;
 use ep_kernel::idempotency::check_key;
-use ep_kernel::output::CallOutput;
 use ep_kernel::schema::is_empty;
-use ep_kernel::tool::Rest;
+use ep_kernel::{Call, CallOutput, Fault, Rest};
 use serde_json::{Map, Value};
 
 use bind::with_path;

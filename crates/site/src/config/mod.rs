@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_polling::{MicroUsd, UsdFigure};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use toml::{Table, Value};

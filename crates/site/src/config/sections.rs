@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ep_polling::PollId;
 use ep_polling::options::MAX_LEVELS;
-use ep_polling::poll_id::PollId;
 use ep_upstream::DecisionRule;
 use ipnet::IpNet;
 use secrecy::SecretString;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::reading;
+use ep_kernel::{Fault, Kind};
 use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! The `WWW-Authenticate` header for missing or insufficient credentials.
 
 use axum::http::header::HeaderValue;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Credential;
+use ep_kernel::{Fault, Kind};
 
 use super::AppState;
 use crate::Challenge;

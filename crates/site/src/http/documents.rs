@@ -10,8 +10,8 @@ use axum::http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
 };
 use axum::http::{HeaderMap, Response};
-use ep_kernel::fault::{Fault, Kind};
-use ep_polling::time::Timestamp;
+use ep_kernel::{Fault, Kind};
+use ep_polling::Timestamp;
 
 use super::protection::protect;
 use super::rendered::Rendered;

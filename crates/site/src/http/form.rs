@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::reading;
+use ep_kernel::{Fault, Kind};
 
 use super::read_bytes;
 

@@ -10,9 +10,9 @@ use axum::http::header::{
 use axum::http::uri::PathAndQuery;
 use axum::http::{Response, Uri};
 use axum::middleware::Next;
-use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Credential, Policy};
-use ep_kernel::tool::{Access, Rate, SessionChange};
+use ep_kernel::tool::SessionChange;
+use ep_kernel::{Access, Fault, Rate};
 
 use super::compression::Confidential;
 use super::protection::{protect, protect_embedded};

@@ -2,7 +2,7 @@
 
 use axum::http::header::{CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
 use axum::http::request::Parts;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use url::Url;
 
 use super::body::is_json;

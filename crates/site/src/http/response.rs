@@ -5,9 +5,9 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE,
 };
 use axum::http::{HeaderMap, Response, StatusCode};
-use ep_kernel::fault::{Fault, whole_seconds};
-use ep_kernel::output::{Body as OutputBody, Cache, CallOutput};
-use ep_kernel::tool::Rest;
+use ep_kernel::fault::whole_seconds;
+use ep_kernel::output::{Body as OutputBody, Cache};
+use ep_kernel::{CallOutput, Fault, Rest};
 use ep_store::Allowance;
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{Method, Version};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use url::{Host, Origin, Url};
 
 use crate::config::Config;

@@ -1,7 +1,7 @@
 //! Pages for refusals and failures.
 
 use askama::Template;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 
 use super::Layout;
 use super::own;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ep_kernel::guard::PROBE;
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Cost, Effect, Entry, Latency, Rate, Rest};
+use ep_kernel::{Access, Cost, Effect, Entry, Latency, Rate, Rest};
 
 use super::{MAX_BODY, Needs, Redirect, Route, RouteKind, Target, faults};
 use crate::document::Document;

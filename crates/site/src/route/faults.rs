@@ -1,6 +1,6 @@
 //! Kinds of error of routes that are not operations.
 
-use ep_kernel::fault::Kind;
+use ep_kernel::Kind;
 
 /// The errors of a document that some configurations lack.
 pub(super) const ABSENT: &[Kind] = &[Kind::NotFound];

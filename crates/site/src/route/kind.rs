@@ -1,6 +1,6 @@
 //! The kind of a route, and parts of its record.
 
-use ep_kernel::tool::{Entry, Rest};
+use ep_kernel::{Entry, Rest};
 use serde::Serialize;
 
 use crate::document::Document;

@@ -7,10 +7,9 @@ mod kind;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::fault::Kind;
 use ep_kernel::guard::Policy;
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Cost, Effect, Entry, Latency, Rate, Rest};
+use ep_kernel::{Access, Cost, Effect, Entry, Kind, Latency, Rate, Rest};
 use ep_store::KeyScope;
 
 use super::document::Document;

@@ -1,10 +1,7 @@
 //! Sample polls of the benches.
 
-use ep_polling::ballot::{Ballot, READER, Tokens};
-use ep_polling::money::{MicroUsd, Spend, SpendBasis};
-use ep_polling::order::Seed;
-use ep_polling::plan::Plan;
-use ep_polling::time::Timestamp;
+use ep_polling::ballot::READER;
+use ep_polling::{Ballot, MicroUsd, Plan, Seed, Spend, SpendBasis, Timestamp, Tokens};
 use ep_store::Closing;
 use serde_json::json;
 

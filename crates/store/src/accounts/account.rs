@@ -1,7 +1,6 @@
 //! Accounts: creation, locks and freezing.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::accounts::Email;
 use crate::connection::Connection;

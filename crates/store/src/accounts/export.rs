@@ -1,6 +1,6 @@
 //! The personal data of an account, as stored.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! Browser sessions, and single-use nonces for starting one.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use crate::accounts::TokenHash;
 use crate::accounts::account;

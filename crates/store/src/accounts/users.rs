@@ -1,7 +1,6 @@
 //! Users and the identities that sign in to their accounts.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::accounts::Email;
 use crate::accounts::Identity;

@@ -4,7 +4,7 @@
 //! private polls, oldest first. Public polls stay until their owner deletes them. Stored replies that name a poll expire within a
 //! day; a search for each of many polls would read all replies as often.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use futures::FutureExt;
 
 use crate::connection::Durability;

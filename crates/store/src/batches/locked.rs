@@ -1,7 +1,6 @@
 //! Open batches, locked until the transaction ends.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::batches::BatchStatus;
 use crate::ids::{KeyId, UserId};

@@ -4,10 +4,7 @@ use crate::batches::{BatchId, FileId};
 
 use std::time::Duration;
 
-use ep_polling::agreement::Agreement;
-use ep_polling::ballot::TokenUsage;
-use ep_polling::money::{Hold, MicroUsd};
-use ep_polling::time::Timestamp;
+use ep_polling::{Agreement, Hold, MicroUsd, Timestamp, TokenUsage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

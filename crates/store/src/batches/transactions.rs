@@ -5,10 +5,7 @@
 
 use std::time::Duration;
 
-use ep_polling::agreement::Agreement;
-use ep_polling::ballot::TokenUsage;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{Agreement, MicroUsd, Timestamp, TokenUsage};
 
 use super::sql;
 use crate::accounts::account;

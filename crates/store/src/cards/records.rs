@@ -1,7 +1,6 @@
 //! Card payments.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::error::{UnexpectedData, failed};
 use crate::ids::{CheckoutId, UserId};

@@ -1,7 +1,6 @@
 //! USDC deposits: payments on a chain, authorized by the payer's signature.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::accounts::WalletAddress;
 use crate::error::{UnexpectedData, failed};

@@ -1,6 +1,6 @@
 //! USDC deposits.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use crate::accounts::account;
 use crate::accounts::users;

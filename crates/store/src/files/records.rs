@@ -1,6 +1,6 @@
 //! Files of lines that accounts store: the rows of batches.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use crate::batches::{BatchId, FileId};
 use crate::ids::UserId;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use ep_polling::text::{Lines, TextError, normalize};
+use ep_polling::text::normalize;
+use ep_polling::{Lines, TextError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 

@@ -2,8 +2,7 @@
 
 use crate::keys::{Creator, KeyHash, KeyLabel, KeyTerms, SpendingCaps};
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::accounts::Email;
 use crate::ids::{KeyId, UserId};

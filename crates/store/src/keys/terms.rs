@@ -1,7 +1,6 @@
 //! The scope, expiry and spending caps of an API key or access token.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::accounts::account;
 use crate::accounts::account::accounts_of;

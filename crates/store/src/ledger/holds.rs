@@ -1,8 +1,6 @@
 //! Money reserved for polls and batches.
 
-use ep_polling::money::{Hold, MicroUsd};
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{Hold, MicroUsd, PollId, Timestamp};
 
 use crate::accounts::account;
 use crate::accounts::account::LockedAccount;

@@ -1,6 +1,6 @@
 //! The money of accounts.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 
 use crate::row::from_row;
 

@@ -1,7 +1,6 @@
 //! Transfers between accounts, each made once per reference.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 
 use crate::accounts::TransferRecord;
 use crate::accounts::account;

@@ -1,7 +1,6 @@
 //! Ballots as stored.
 
-use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
-use ep_polling::money::{Spend, SpendBasis};
+use ep_polling::{Ballot, BallotMode, Casting, NoVote, Reason, Spend, SpendBasis, Tokens};
 
 use crate::error::{UnexpectedData, failed};
 use crate::row::{Columns, FromRow, Json, Name};

@@ -1,7 +1,7 @@
 //! Changes to polls, announced between processes that share a database.
 
 use async_trait::async_trait;
-use ep_polling::poll_id::PollId;
+use ep_polling::PollId;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 

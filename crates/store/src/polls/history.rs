@@ -1,10 +1,6 @@
 //! The polls of an account.
 
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::money::MicroUsd;
-use ep_polling::poll_id::PollId;
-use ep_polling::tally::Tally;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, ModelCounts, PollId, Tally, Timestamp};
 
 use crate::batches::BatchId;
 use crate::error::{UnexpectedData, failed};

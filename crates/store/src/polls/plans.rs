@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use ep_polling::order::Seed;
-use ep_polling::plan::{FORM, Plan};
-use ep_polling::roster::Member;
+use ep_polling::plan::FORM;
+use ep_polling::{Member, Plan, Seed};
 
 use crate::connection::{Connection, Durability};
 use crate::error::{UnexpectedData, failed};

@@ -3,13 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_polling::ballot::Ballot;
-use ep_polling::explanation::Explanation;
-use ep_polling::money::{Hold, MicroUsd, Settlement};
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
-use ep_polling::stopping::TerminationReason;
-use ep_polling::time::Timestamp;
+use ep_polling::{
+    Ballot, Explanation, Hold, MicroUsd, Plan, PollId, Settlement, TerminationReason, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::batches::BatchId;

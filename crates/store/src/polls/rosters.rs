@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ep_polling::roster::Member;
+use ep_polling::Member;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 

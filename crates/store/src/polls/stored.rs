@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use ep_polling::explanation::Explanation;
-use ep_polling::money::MicroUsd;
-use ep_polling::poll_id::PollId;
-use ep_polling::roster::Member;
-use ep_polling::time::Timestamp;
+use ep_polling::{Explanation, Member, MicroUsd, PollId, Timestamp};
 
 use crate::error::failed;
 use crate::ids::UserId;

@@ -4,12 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_polling::ballot::Ballot;
-use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::plan::FORM;
-use ep_polling::poll_id::PollId;
-use ep_polling::roster::Member;
-use ep_polling::time::Timestamp;
+use ep_polling::{Ballot, Member, MicroUsd, PollId, Settlement, Timestamp};
 
 use super::sql;
 use crate::connection::{Connection, Durability};

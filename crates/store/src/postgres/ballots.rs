@@ -1,7 +1,6 @@
 //! Ballots on PostgreSQL: all ballots of one poll in one statement.
 
-use ep_polling::ballot::Ballot;
-use ep_polling::poll_id::PollId;
+use ep_polling::{Ballot, PollId};
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, PgPool, Postgres};

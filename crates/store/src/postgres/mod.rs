@@ -7,8 +7,7 @@ mod limiter;
 
 use std::time::Duration;
 
-use ep_polling::ballot::Ballot;
-use ep_polling::poll_id::PollId;
+use ep_polling::{Ballot, PollId};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection as _, PgConnection, PgPool, Postgres as Driver};

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use ep_polling::ballot::Ballot;
-use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
-use ep_polling::money::MicroUsd;
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
-use ep_polling::reputation::{CalibrationSums, EndedPoll, Judgements, ModelSums, ServiceSums, Sums};
-use ep_polling::roster::Member;
+use ep_polling::reputation::{CalibrationSums, ModelSums, ServiceSums};
+use ep_polling::{
+    AgreementLevel, Ballot, CalibrationGroup, EndedPoll, Judgements, Member, MicroUsd, Plan, PollId, Sums,
+};
 
 use crate::error::{UnexpectedData, failed};
 use crate::polls::Closing;

@@ -1,7 +1,6 @@
 //! Feedback of accounts on polls.
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 use serde::Serialize;
 
 use super::sql;

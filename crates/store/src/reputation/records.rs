@@ -1,6 +1,6 @@
 //! Sums over the ballots of ended polls, and the minutes in which the service ran.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 
 use crate::row::{Columns, FromRow};
 use crate::store_error::Result;

@@ -4,13 +4,9 @@
 //! change. The transaction marks the poll and changes the sums. It changes nothing if another process has
 //! counted the poll, or an account has judged it, since the poll was read.
 
-use ep_polling::ballot::Ballot;
-use ep_polling::calibration::CalibrationGroup;
-use ep_polling::poll_id::PollId;
 use ep_polling::reputation;
-use ep_polling::reputation::{BallotSlot, CalibrationSums, Judgements, ModelSums, ServiceSums, Sums};
-use ep_polling::roster::ModelId;
-use ep_polling::time::Timestamp;
+use ep_polling::reputation::{CalibrationSums, ModelSums, ServiceSums};
+use ep_polling::{Ballot, BallotSlot, CalibrationGroup, Judgements, ModelId, PollId, Sums, Timestamp};
 use futures::FutureExt;
 
 use super::sql;

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ep_polling::ballot::Ballot;
+use ep_polling::Ballot;
 use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, ffi};
 
 use super::migration;

@@ -12,8 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ep_polling::ballot::Ballot;
-use ep_polling::poll_id::PollId;
+use ep_polling::{Ballot, PollId};
 use futures::FutureExt;
 use tempfile::TempDir;
 

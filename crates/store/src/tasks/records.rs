@@ -1,7 +1,6 @@
 //! Tasks of agents: conversations, most of which lead to a poll or a batch.
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::batches::BatchId;

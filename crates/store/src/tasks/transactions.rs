@@ -1,7 +1,6 @@
 //! Agent tasks.
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 
 use crate::batches::BatchId;
 use crate::batches::{BatchRecord, BatchStatus};

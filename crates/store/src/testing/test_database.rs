@@ -6,18 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, READER, Reason, Tokens};
-use ep_polling::budget::Budget;
-use ep_polling::choices::ChoiceKind;
-use ep_polling::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
-use ep_polling::order::Seed;
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
-use ep_polling::probabilities::Probabilities;
-use ep_polling::roster::{Member, ModelId};
-use ep_polling::stopping::Pace;
-use ep_polling::threshold::Threshold;
-use ep_polling::time::Timestamp;
+use ep_polling::ballot::READER;
+use ep_polling::{
+    Ballot, BallotMode, Budget, Casting, ChoiceKind, Hold, Member, MicroUsd, ModelId, NoVote, Pace, Plan,
+    PollId, Price, Probabilities, Reason, Seed, Spend, SpendBasis, Threshold, Timestamp, Tokens,
+};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 

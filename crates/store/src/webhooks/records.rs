@@ -4,8 +4,7 @@ use crate::webhooks::WebhookUrl;
 
 use std::time::Duration;
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 
 use crate::batches::BatchId;
 use crate::ids::UserId;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Timestamp};
 
 use crate::batches::BatchId;
 use crate::connection::Durability;

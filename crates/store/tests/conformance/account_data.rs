@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
+use ep_polling::{PollId, Settlement};
 use ep_store::{
     AccountDeletion, AccountDeletionOutcome, AgentTask, DeletionObstacles, Epoch, FeedbackEntry, FeedbackId,
     NewFeedback, NewSession, PollDeletion, PollSearch, StoreError, TaskState, TaskWork, TokenHash, UserId,

@@ -1,7 +1,6 @@
 //! Agent tasks.
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
+use ep_polling::{PollId, Settlement};
 use ep_store::{
     AgentTask, Epoch, MAX_TASKS_WITHOUT_WORK, StoreError, TaskFilter, TaskState, TaskWork, UserId,
 };

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use ep_polling::money::Settlement;
+use ep_polling::Settlement;
 use ep_store::{Cents, Epoch, Reversal};
 
 use crate::checkouts::{checkout, paid};

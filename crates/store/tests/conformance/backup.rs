@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ep_polling::money::Settlement;
+use ep_polling::Settlement;
 use ep_store::{DatabaseUrl, Epoch, IntegrityCheck, back_up};
 
 use ep_store::testing::test_database::{TestDatabase, ballots, closing, connect, hold, new_poll, usd};

@@ -1,6 +1,6 @@
 //! Storing ballots.
 
-use ep_polling::money::Settlement;
+use ep_polling::Settlement;
 use ep_store::{Epoch, StoreError};
 use futures::future::join_all;
 

@@ -1,6 +1,6 @@
 //! The money of batches.
 
-use ep_polling::money::Settlement;
+use ep_polling::Settlement;
 use ep_store::{
     BatchId, BatchMoney, BatchStart, BatchStatus, Epoch, NewPoll, Opened, RowBudget, RowEnd, StoreError,
     UserId,

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::agreement::Agreement;
-use ep_polling::ballot::TokenUsage;
+use ep_polling::{Agreement, TokenUsage};
 use ep_store::{
     AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchId, BatchLimits, BatchMoney,
     BatchStart, BatchStatus, BatchTerms, CheckedRows, FileContent, FileDeletion, FileId, LeasedRows,

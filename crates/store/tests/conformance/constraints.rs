@@ -1,6 +1,6 @@
 //! Table constraints, tested with direct statements.
 
-use ep_polling::money::Settlement;
+use ep_polling::Settlement;
 use ep_store::Epoch;
 
 use ep_store::testing::test_database::{SETTLED_WITHIN, TestDatabase, closing, hold, number, tamper, usd};

@@ -1,7 +1,6 @@
 //! The private polls of deleted batches.
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
+use ep_polling::{PollId, Settlement};
 use ep_store::{BatchId, Epoch, NewPoll, PollDeletion, UserId};
 
 use crate::batches::{cancelled, started};

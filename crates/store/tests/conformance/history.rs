@@ -1,10 +1,6 @@
 //! Lists of an account's polls.
 
-use ep_polling::model_counts::ModelCounts;
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
-use ep_polling::tally::Tally;
-use ep_polling::time::Timestamp;
+use ep_polling::{ModelCounts, PollId, Settlement, Tally, Timestamp};
 use ep_store::{BatchId, Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
 
 use ep_store::testing::test_database::{

@@ -1,6 +1,6 @@
 //! Reserving money for polls, capturing it, and releasing the rest.
 
-use ep_polling::money::Settlement;
+use ep_polling::Settlement;
 use ep_store::{Epoch, Opened, StoreError};
 use futures::future::join_all;
 

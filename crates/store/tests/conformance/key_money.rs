@@ -1,8 +1,6 @@
 //! Spending caps of keys, and pre-funded keys.
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_polling::{PollId, Settlement, Timestamp};
 use ep_store::{
     Added, CappedKey, Cents, Email, Epoch, KeyAccount, KeyFunds, KeySpending, KeyTerms, MAX_ACTIVE_KEYS,
     NewKey, NewPoll, Opened, Reversal, SpendingCaps, StoreError, UserId,

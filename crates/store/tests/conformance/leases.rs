@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
+use ep_polling::{PollId, Settlement};
 use ep_store::{AdoptedPoll, Epoch, NewPoll, StoreError};
 use futures::future::join_all;
 

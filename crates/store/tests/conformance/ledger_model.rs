@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
+use ep_polling::{PollId, Settlement};
 use ep_store::{CreditOutcome, Epoch, Opened, StoreError, UserId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

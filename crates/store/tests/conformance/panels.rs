@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use ep_polling::panel::{OrderBasis, PanelDefinition, PanelName, PanelVersion};
-use ep_polling::roster::ModelId;
-use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::{ModelId, OrderBasis, PanelDefinition, PanelName, PanelVersion, Threshold, TieRule};
 use ep_store::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel, UserId};
 use futures::future::join_all;
 

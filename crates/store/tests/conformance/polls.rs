@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use ep_polling::ballot::Ballot;
-use ep_polling::explanation::{Explanation, ExplanationText};
-use ep_polling::money::{MicroUsd, Settlement, Spend, SpendBasis};
-use ep_polling::plan::Plan;
-use ep_polling::tie_rule::TieRule;
+use ep_polling::{
+    Ballot, Explanation, ExplanationText, MicroUsd, Plan, Settlement, Spend, SpendBasis, TieRule,
+};
 use ep_store::{Closing, Epoch, NewPoll, Opened, PollProgress, StoreError};
 
 use ep_store::testing::test_database::{

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
+use ep_polling::{PollId, Settlement};
 use ep_store::{
     CappedKey, Cents, Epoch, FailedRefund, NewCheckout, NewDeposit, NewKey, Opened, PaidCheckout, Reversal,
     UserId,

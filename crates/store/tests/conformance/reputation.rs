@@ -1,14 +1,10 @@
 //! Feedback, ballot statistics and heartbeats.
 
-use ep_polling::ballot::{Ballot, NoVote, READER, Reason};
-use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
-use ep_polling::choices::ChoiceKind;
-use ep_polling::money::Settlement;
-use ep_polling::panel::PanelVersion;
-use ep_polling::plan::Plan;
-use ep_polling::poll_id::PollId;
-use ep_polling::reputation::{BallotSlot, Sums};
-use ep_polling::roster::ModelId;
+use ep_polling::ballot::READER;
+use ep_polling::{
+    AgreementLevel, Ballot, BallotSlot, CalibrationGroup, ChoiceKind, ModelId, NoVote, PanelVersion, Plan,
+    PollId, Reason, Settlement, Sums,
+};
 use ep_store::{
     AccountDeletion, Closing, Epoch, FeedbackEntry, FeedbackId, NewFeedback, NewPoll, PollFeedback,
     StoreError, UserId,

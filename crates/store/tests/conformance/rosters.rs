@@ -1,7 +1,6 @@
 //! Rosters that polls share.
 
-use ep_polling::money::Settlement;
-use ep_polling::poll_id::PollId;
+use ep_polling::{PollId, Settlement};
 use ep_store::Epoch;
 
 use ep_store::testing::test_database::{TestDatabase, at, ballots, closing, lease, new_poll, number, usd};

@@ -1,6 +1,6 @@
 //! Cached upstream data.
 
-use ep_polling::roster::ModelId;
+use ep_polling::ModelId;
 use ep_store::{CachedModelList, SavedFallbackLevel};
 
 use ep_store::testing::test_database::{TestDatabase, at};

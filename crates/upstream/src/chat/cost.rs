@@ -1,7 +1,6 @@
 //! The cost and the tokens of a vote's requests.
 
-use ep_polling::ballot::Tokens;
-use ep_polling::money::{Price, Spend, SpendBasis, UsdFigure};
+use ep_polling::{Price, Spend, SpendBasis, Tokens, UsdFigure};
 
 use super::response::Usage;
 
@@ -82,7 +81,7 @@ impl VoteCost {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::money::PicoUsd;
+    use ep_polling::PicoUsd;
 
     use super::*;
 

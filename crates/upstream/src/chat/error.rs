@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_polling::ballot::Reason;
+use ep_polling::Reason;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use ep_polling::ballot::{BallotView, ChoiceForm};
+use ep_polling::{BallotView, ChoiceForm};
 
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::letter;
@@ -101,7 +101,7 @@ pub(crate) fn repair(level: FallbackLevel, form: ChoiceForm) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::ballot::Choice;
+    use ep_polling::Choice;
     use ep_polling::plan::INSTRUCTION_TOKENS;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
+use ep_polling::{BallotView, Choice, ChoiceForm};
 use serde_json::{Value, json};
 
 use super::prompt::{self, SYSTEM, TOOL, TOOL_DESCRIPTION};

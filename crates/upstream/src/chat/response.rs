@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use ep_polling::money::UsdFigure;
+use ep_polling::UsdFigure;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

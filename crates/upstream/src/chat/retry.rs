@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use reqwest::header::HeaderMap;
 
 /// Returns the time that the headers of a refusal name, whichever they use.

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ep_polling::ballot::{BallotView, ChoiceForm};
 use ep_polling::options::MAX_LEVELS;
+use ep_polling::{BallotView, ChoiceForm};
 use serde_json::{Map, json};
 
 use crate::chat::prompt::SYSTEM;
@@ -59,7 +59,7 @@ pub(super) fn body(dialect: Dialect, model: &str, view: &BallotView) -> Vec<u8> 
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::ballot::Choice;
+    use ep_polling::Choice;
 
     use super::*;
 

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use ep_polling::ballot::BallotView;
-use ep_polling::probabilities::{Probabilities, ProbabilitiesError};
+use ep_polling::{BallotView, Probabilities, ProbabilitiesError};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;

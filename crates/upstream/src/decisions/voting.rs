@@ -1,10 +1,8 @@
 //! A single vote of a decision model: one request, repeated only if the upstream is busy or unreachable. An unreadable
 //! response is not repaired, because the same question has the same probabilities.
 
-use ep_kernel::ports::CallLimits;
-use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason};
-use ep_polling::probabilities::Probabilities;
-use ep_polling::roster::Member;
+use ep_kernel::CallLimits;
+use ep_polling::{BallotView, Member, ModelResponse, NoVote, Probabilities, Reason};
 
 use super::response::{Response, Unusable};
 use super::{FORM, Routes, request};

@@ -14,13 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry};
-use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason, Tokens};
-use ep_polling::explanation::ExplanationText;
-use ep_polling::money::{Spend, SpendBasis};
-use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
-use ep_polling::time::Timestamp;
+use ep_kernel::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Fault, Models, Registry};
+use ep_polling::{
+    BallotView, ExplanationText, Member, ModelChoice, ModelId, ModelResponse, NoVote, Reason, Roster, Spend,
+    SpendBasis, Timestamp, Tokens,
+};
 
 use crate::config::SetupError;
 use crate::presets::{Presets, RosterContext};

@@ -1,7 +1,7 @@
 //! The sixty simulated models: ten families of six.
 
-use ep_kernel::ports::{Variant, VariantPricing};
-use ep_polling::money::{PicoUsd, Price};
+use ep_kernel::{Variant, VariantPricing};
+use ep_polling::{PicoUsd, Price};
 
 use super::hashed_random::HashedRandom;
 use crate::registry::listing::{Interface, ListedModel};
@@ -86,7 +86,7 @@ fn demo_model(index: usize, family: &'static str, tier: &'static Tier) -> DemoMo
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::money::UsdFigure;
+    use ep_polling::UsdFigure;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
+use ep_polling::{BallotView, Choice, ChoiceForm};
 
 use super::choice_set::ChoiceSet;
 use super::list_label::ListItem;

@@ -26,7 +26,7 @@ mod words;
 
 use std::borrow::Cow;
 
-use ep_polling::ballot::{BallotView, ChoiceForm};
+use ep_polling::{BallotView, ChoiceForm};
 use serde::Deserialize;
 
 use choice_set::ChoiceSet;

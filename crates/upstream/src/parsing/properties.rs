@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ep_polling::ballot::ChoiceForm;
+use ep_polling::ChoiceForm;
 use proptest::prelude::*;
 
 use super::testing::view;

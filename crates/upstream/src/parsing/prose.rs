@@ -69,7 +69,7 @@ fn from_last_line(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::ballot::ChoiceForm;
+    use ep_polling::ChoiceForm;
 
     use super::super::testing::view;
     use super::*;

@@ -157,7 +157,7 @@ fn is_several(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::ballot::ChoiceForm;
+    use ep_polling::ChoiceForm;
 
     use super::super::testing::view;
     use super::*;

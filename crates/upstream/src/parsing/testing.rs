@@ -1,6 +1,6 @@
 //! Ballot views for the tests of this module.
 
-use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
+use ep_polling::{BallotView, Choice, ChoiceForm};
 
 /// Returns a view of these options in this order.
 pub(super) fn view(texts: &[&str]) -> BallotView {

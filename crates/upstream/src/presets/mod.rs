@@ -8,9 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{PanelOrder, RankedPanel, Registry};
-use ep_polling::roster::{ModelChoice, ModelNames, ModelSource, Roster};
+use ep_kernel::{Fault, Kind, PanelOrder, RankedPanel, Registry};
+use ep_polling::{ModelChoice, ModelNames, ModelSource, Roster};
 use serde::Deserialize;
 
 use crate::config::SetupError;

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_polling::roster::{MIN_NAMED, ModelNames};
+use ep_kernel::{Fault, Kind};
+use ep_polling::ModelNames;
+use ep_polling::roster::MIN_NAMED;
 use ep_polling::stopping::MAX_ROSTER;
 
 use crate::pattern::Pattern;
@@ -152,7 +153,7 @@ fn check_known(member: &str, names: &ModelNames, known: impl Fn(usize) -> bool) 
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::time::Timestamp;
+    use ep_polling::Timestamp;
     use serde_json::json;
 
     use super::*;

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use ep_kernel::ports::PanelOrder;
-use ep_polling::money::Price;
+use ep_kernel::PanelOrder;
+use ep_polling::Price;
 use ep_polling::stopping::MAX_ROSTER;
 use serde::Deserialize;
 

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::Clock;
 use ep_kernel::reading;
+use ep_kernel::{Clock, Fault, Kind};
 use ep_outgoing::ResponseError;
 use ep_store::{CachedModelList, UpstreamCache};
 use reqwest::header::HeaderMap;

@@ -2,11 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ep_kernel::ports::Variant;
-use ep_polling::ballot::ChoiceForm;
-use ep_polling::money::Price;
-use ep_polling::roster::{Member, ModelId};
-use ep_polling::time::Timestamp;
+use ep_kernel::Variant;
+use ep_polling::{ChoiceForm, Member, ModelId, Price, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

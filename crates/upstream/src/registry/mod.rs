@@ -12,10 +12,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::Registry;
-use ep_polling::roster::{ModelId, Roster};
-use ep_polling::time::Timestamp;
+use ep_kernel::{Fault, Registry};
+use ep_polling::{ModelId, Roster, Timestamp};
 
 pub(crate) use cache::{CacheState, FETCH_RESULTS, ModelListCache};
 use listing::ListedModel;

@@ -1,7 +1,7 @@
 //! The listed prices of a model.
 
-use ep_kernel::ports::VariantPricing;
-use ep_polling::money::{PicoUsd, Price, UsdFigure};
+use ep_kernel::VariantPricing;
+use ep_polling::{PicoUsd, Price, UsdFigure};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use ep_polling::roster::ModelId;
+use ep_polling::ModelId;
 use ep_store::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 
 /// Stores the cached data of upstreams in memory. Two upstreams that share it act as one before and after a

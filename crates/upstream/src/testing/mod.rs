@@ -11,8 +11,8 @@ mod server;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use ep_kernel::ports::Clock;
-use ep_polling::time::Timestamp;
+use ep_kernel::Clock;
+use ep_polling::Timestamp;
 
 pub use cache::InMemoryCache;
 pub use request::RequestedForm;

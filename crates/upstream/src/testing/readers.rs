@@ -1,8 +1,6 @@
 //! Parsers of upstream data, for fuzzing and for tests of their run time.
 
-use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
-use ep_polling::probabilities::Probabilities;
-use ep_polling::time::Timestamp;
+use ep_polling::{BallotView, Choice, ChoiceForm, Probabilities, Timestamp};
 
 use crate::chat::error::UpstreamError;
 use crate::chat::public_text::public_text;

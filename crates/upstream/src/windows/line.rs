@@ -1,7 +1,6 @@
 //! A line of calls: polls before rows of batches, accounts by turns, and the calls of an account in their order.
 
-use ep_kernel::ports::Turn;
-use ep_kernel::turns::Turns;
+use ep_kernel::{Turn, Turns};
 
 /// A line of calls.
 pub(crate) struct Line<T> {

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use ep_kernel::ports::Turn;
-use ep_polling::roster::ModelId;
+use ep_kernel::Turn;
+use ep_polling::ModelId;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

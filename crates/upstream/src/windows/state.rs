@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use ep_kernel::ports::Turn;
-use ep_polling::roster::ModelId;
+use ep_kernel::Turn;
+use ep_polling::ModelId;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Votes are parsed in every form; other responses are not votes.
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::Reason;
+use ep_polling::Reason;
 use ep_upstream::testing::{Action, RequestedForm, Script, VoteFor};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ep_polling::ballot::ChoiceForm;
+use ep_polling::ChoiceForm;
 use ep_upstream::testing::readers;
 use serde::Deserialize;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! The cost of a vote, and the source of the figure.
 
-use ep_kernel::ports::{AbandonPolicy, Models as _};
-use ep_polling::money::{Price, Spend, SpendBasis};
-use ep_polling::roster::Member;
+use ep_kernel::AbandonPolicy;
+use ep_kernel::ports::Models as _;
+use ep_polling::{Member, Price, Spend, SpendBasis};
 use ep_upstream::testing::{Action, Behaviour, Billing, Forms, Script};
 use serde_json::json;
 

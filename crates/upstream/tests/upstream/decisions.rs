@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{ChoiceForm, ModelResponse, NoVote, Reason};
-use ep_polling::money::{MicroUsd, SpendBasis};
-use ep_polling::roster::{ModelChoice, ModelNames, ModelSource};
+use ep_polling::{
+    ChoiceForm, MicroUsd, ModelChoice, ModelNames, ModelResponse, ModelSource, NoVote, Reason, SpendBasis,
+};
 use ep_upstream::testing::{
     Action, Behaviour, Billing, Forms, RequestedForm, Script, ScriptedUpstream, VoteFor, bare,
 };

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{BallotViews, ModelResponse};
-use ep_polling::money::SpendBasis;
-use ep_polling::order::Seed;
-use ep_polling::roster::ModelChoice;
+use ep_polling::{BallotViews, ModelChoice, ModelResponse, Seed, SpendBasis};
 use ep_upstream::testing::ManualClock;
 use ep_upstream::{Demo, DemoConfig};
 

@@ -1,7 +1,7 @@
 //! Explanations: the request, and the reading of responses.
 
 use ep_kernel::ports::Models as _;
-use ep_polling::money::{Spend, SpendBasis};
+use ep_polling::{Spend, SpendBasis};
 use ep_upstream::testing::{Action, Behaviour, Billing, Script};
 use serde_json::json;
 

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::Reason;
-use ep_polling::money::SpendBasis;
+use ep_polling::{Reason, SpendBasis};
 use ep_upstream::UpstreamConfig;
 use ep_upstream::testing::{Action, Behaviour, Forms, Script};
 use serde_json::json;

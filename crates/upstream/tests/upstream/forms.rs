@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{BallotMode, Reason};
-use ep_polling::roster::{ModelChoice, ModelId, ModelNames, ModelSource};
+use ep_polling::{BallotMode, ModelChoice, ModelId, ModelNames, ModelSource, Reason};
 use ep_store::{SavedFallbackLevel, UpstreamCache as _};
 use ep_upstream::Upstream;
 use ep_upstream::testing::{Action, Behaviour, Form, Forms, RequestedForm, Script, bare, priced};

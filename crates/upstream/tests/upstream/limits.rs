@@ -4,9 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::Reason;
-use ep_polling::money::Price;
-use ep_polling::roster::Member;
+use ep_polling::{Member, Price, Reason};
 use ep_upstream::FreeLimit;
 use ep_upstream::testing::{Behaviour, Script};
 use tokio::time::Instant;

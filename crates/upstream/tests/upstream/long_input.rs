@@ -1,7 +1,7 @@
 //! Upstream data is parsed in linear time. A quadratic parser would need hours for a repeated unit of text up
 //! to the maximum length of a body.
 
-use ep_polling::ballot::ChoiceForm;
+use ep_polling::ChoiceForm;
 use ep_upstream::testing::readers;
 use proptest::prelude::*;
 use serde_json::json;

@@ -21,10 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{BallotView, Choice, ChoiceForm, ModelResponse, Reason};
-use ep_polling::money::{PicoUsd, Price};
-use ep_polling::roster::{Member, ModelId};
-use ep_polling::time::Timestamp;
+use ep_polling::{
+    BallotView, Choice, ChoiceForm, Member, ModelId, ModelResponse, PicoUsd, Price, Reason, Timestamp,
+};
 use ep_upstream::testing::{Action, Behaviour, InMemoryCache, ManualClock, Script, ScriptedUpstream};
 use ep_upstream::{SetupError, Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Models as _;
-use ep_polling::roster::{ModelChoice, ModelNames, ModelSource, Roster};
+use ep_kernel::{Fault, Kind};
 use ep_polling::stopping::MAX_ROSTER;
+use ep_polling::{ModelChoice, ModelNames, ModelSource, Roster};
 use ep_store::{CachedModelList, UpstreamCache as _};
 use ep_upstream::testing::{Script, bare, priced};
 use ep_upstream::{FreeLimit, SetupError, Upstream};

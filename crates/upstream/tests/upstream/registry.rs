@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::fault::Kind;
+use ep_kernel::Kind;
 use ep_kernel::ports::Models as _;
 use ep_kernel::testing::until;
-use ep_polling::roster::ModelChoice;
+use ep_polling::ModelChoice;
 use ep_upstream::detect::servers_at;
 use ep_upstream::testing::{Action, Behaviour, Script, bare, priced};
 use ep_upstream::{NotConfigured, Upstream};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_tools::polls::reply::PollResponse;
 use tokio::time::Instant;
 

@@ -10,9 +10,9 @@ mod service;
 use std::collections::HashMap;
 
 use anyhow::anyhow;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_polling::counted::counted;
-use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::{MicroUsd, Usd};
 use ep_store::{BatchError, BatchId, BatchStatus};
 use ep_tools::batches::{MAX_BODY, MAX_INLINE_ROWS};
 
@@ -325,9 +325,9 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use ep_kernel::ports::Clock;
+    use ep_kernel::Clock;
     use ep_kernel::tool::Entry as Operation;
-    use ep_polling::time::Timestamp;
+    use ep_polling::{TieRule, Timestamp};
     use serde_json::{Map, Value, json};
 
     use super::*;
@@ -338,7 +338,6 @@ mod tests {
     use crate::operations::OnceReply;
     use crate::question::RowQuestion;
     use crate::settings::{Panel, Questions, RequestForm};
-    use ep_polling::tie_rule::TieRule;
 
     /// A server that never responds.
     struct Silent;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
+use ep_kernel::{Fault, Kind};
 use ep_store::{BatchError, BatchId, BatchStatus};
 use ep_tools::batches::{CancelBatch, CreateBatch, GetBatch, GetBatchResults, ListBatches};
 use ep_tools::entry_of;

@@ -1,7 +1,7 @@
 //! The fields of Stripe objects that this service uses.
 
-use ep_kernel::ports::CardEvent;
-use ep_polling::time::Timestamp;
+use ep_kernel::CardEvent;
+use ep_polling::Timestamp;
 use ep_store::{Cents, CheckoutId, FailedRefund, PaidCheckout, Reversal};
 use serde::Deserialize;
 use serde_json::Value;

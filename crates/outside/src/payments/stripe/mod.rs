@@ -6,8 +6,7 @@ mod webhooks;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{CardEvent, CardProcessor, CheckoutPage};
+use ep_kernel::{CardEvent, CardProcessor, CheckoutPage, Fault, Kind};
 use ep_outgoing::ResponseError;
 use ep_store::NewCheckout;
 use reqwest::{Client, RequestBuilder, StatusCode};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::CardEvent;
-use ep_polling::time::Timestamp;
+use ep_kernel::CardEvent;
+use ep_polling::Timestamp;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ep_kernel::ports::{PaymentRejection, Presence, TransferOutcome};
+use ep_kernel::{PaymentRejection, Presence, TransferOutcome};
 use ep_outgoing::{Node, quantity};
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::{Payment, StoredDeposit, Transfer, WalletAddress};
 use serde_json::{Value, json};
 
@@ -264,8 +264,7 @@ fn nonce(payment: &Payment) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::money::MicroUsd;
-    use ep_polling::time::Timestamp;
+    use ep_polling::{MicroUsd, Timestamp};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::caller::Caller;
-use ep_kernel::deposits::{DepositOutcome, Deposits, pending};
-use ep_kernel::fault::Fault;
-use ep_kernel::tasks::Tasks;
+use ep_kernel::deposits::pending;
+use ep_kernel::{Caller, DepositOutcome, Deposits, Fault, Tasks};
 use ep_store::Payment;
 use tokio::sync::oneshot;
 

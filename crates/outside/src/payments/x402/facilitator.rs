@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::deposits::TransactionHash;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{PaymentRejection, TransferOutcome, Verification};
+use ep_kernel::{Fault, Kind, PaymentRejection, TransactionHash, TransferOutcome, Verification};
 use ep_outgoing::ResponseError;
 use ep_store::Transfer;
 use reqwest::Client;

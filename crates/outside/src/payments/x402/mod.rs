@@ -13,10 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::{PaymentNetwork, Presence, TransferOutcome, Verification};
+use ep_kernel::{Fault, PaymentNetwork, Presence, TransferOutcome, Verification};
 use ep_outgoing::Node;
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_store::{Payment, StoredDeposit, WalletAddress};
 use reqwest::Client;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use ep_kernel::tool::{Spec, Tool};
+use ep_kernel::{Spec, Tool};
 use ep_site::layout::title;
 use ep_site::names::LABELS_GUIDE;
 use ep_site::rail::RailGuide;

@@ -1,6 +1,6 @@
 //! The offered operations, grouped by noun.
 
-use ep_kernel::tool::Entry;
+use ep_kernel::Entry;
 use ep_site::Site;
 use ep_site::names::OPERATION_PAGE;
 

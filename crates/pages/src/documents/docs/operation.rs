@@ -2,8 +2,7 @@
 
 use askama::Template;
 use axum::body::Bytes;
-use ep_kernel::fault::Kind;
-use ep_kernel::tool::{Agents, Cost, Effect, Entry, Latency};
+use ep_kernel::{Agents, Cost, Effect, Entry, Kind, Latency};
 use ep_site::layout::{Layout, Text, linked_text, own};
 use ep_site::{Site, Unavailable};
 use serde_json::Value;

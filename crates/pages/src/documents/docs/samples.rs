@@ -1,7 +1,7 @@
 //! Code that calls an operation, in several languages, from its example and its binding.
 
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Agents, Entry, Rest};
+use ep_kernel::{Access, Agents, Entry, Rest};
 use ep_site::names::SESSION_COOKIE;
 use ep_site::{Route, Site};
 use serde_json::{Map, Value, json};

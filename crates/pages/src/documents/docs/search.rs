@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use ep_kernel::fault::Kind;
-use ep_kernel::tool::Entry;
+use ep_kernel::{Entry, Kind};
 use ep_site::Site;
 use ep_site::layout::{own, passages, title};
 

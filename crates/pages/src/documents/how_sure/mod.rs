@@ -10,8 +10,7 @@ mod sample;
 
 use askama::Template;
 use axum::body::Bytes;
-use ep_polling::stopping::{Evidence, Rule};
-use ep_polling::threshold::Threshold;
+use ep_polling::{Evidence, Rule, Threshold};
 use ep_site::layout::{Layout, text as rendered};
 use ep_site::names::HOW_SURE;
 use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};

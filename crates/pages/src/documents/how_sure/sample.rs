@@ -1,7 +1,8 @@
 //! A poll to try: the page's visitors choose its numbers. `assets/how-sure.js` computes and draws the same.
 
 use askama::Template;
-use ep_polling::stopping::{Evidence, confidence, locked, p_value};
+use ep_polling::Evidence;
+use ep_polling::stopping::{confidence, locked, p_value};
 
 use super::plot::{BOTTOM, HEIGHT, LEFT, RIGHT, Range, TOP, Tick, WIDTH, per_cent};
 
@@ -145,8 +146,7 @@ pub(super) struct SampleTemplate {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::stopping::Rule;
-    use ep_polling::threshold::Threshold;
+    use ep_polling::{Rule, Threshold};
 
     use super::*;
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use ep_kernel::fault::{Kind, Row};
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Rate};
+use ep_kernel::{Access, Kind, Rate, Row};
 use ep_site::Route;
 use serde_json::{Value, json};
 

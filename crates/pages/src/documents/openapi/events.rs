@@ -1,9 +1,7 @@
 //! The events of a stream.
 
-use ep_kernel::event::{StartedEvent, VoteEvent};
-use ep_kernel::fault::Problem;
 use ep_kernel::schema;
-use ep_kernel::tool::Entry;
+use ep_kernel::{Entry, Problem, StartedEvent, VoteEvent};
 use ep_site::names::{COMPLETE_EVENT, ERROR_EVENT, RUNNING_EVENT};
 use schemars::JsonSchema;
 use serde_json::{Value, json};

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ep_kernel::fault::Kind;
 use ep_kernel::schema::REPLACES;
-use ep_kernel::tool::{Access, Entry, Rest};
+use ep_kernel::{Access, Entry, Kind, Rest};
 use ep_site::layout::capitalized;
 use ep_site::protocol::JSON;
 use ep_site::{Route, RouteKind};

@@ -2,7 +2,7 @@
 
 use ep_kernel::idempotency::MAX_KEY;
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Effect, Entry};
+use ep_kernel::{Effect, Entry};
 use ep_polling::stopping::MAX_ROSTER;
 use serde_json::{Map, Value, json};
 

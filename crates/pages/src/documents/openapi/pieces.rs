@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ep_kernel::fault::{ErrorBody, Problem};
 use ep_kernel::schema;
+use ep_kernel::{ErrorBody, Problem};
 use ep_site::Site;
 use schemars::Schema;
 use serde_json::{Value, json};

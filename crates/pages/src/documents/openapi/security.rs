@@ -1,6 +1,6 @@
 //! Authentication as security schemes.
 
-use ep_kernel::tool::Access;
+use ep_kernel::Access;
 use ep_site::Site;
 use ep_site::names::SESSION_COOKIE;
 use ep_store::KeyScope;

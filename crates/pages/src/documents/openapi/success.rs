@@ -1,7 +1,7 @@
 //! Success responses of an operation.
 
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Effect, Entry, Rest, Task};
+use ep_kernel::{Access, Effect, Entry, Rest, Task};
 use serde_json::{Value, json};
 
 use super::events;

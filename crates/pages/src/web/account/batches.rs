@@ -1,7 +1,7 @@
 //! An account's batches as rows of a table.
 
+use ep_polling::Timestamp;
 use ep_polling::text::single_line;
-use ep_polling::time::Timestamp;
 use ep_site::layout::one_line;
 use ep_store::{BatchStatus, RowCounts};
 use ep_tools::batches::{BatchState, status_text};

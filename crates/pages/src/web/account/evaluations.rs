@@ -1,6 +1,6 @@
 //! An account's evaluations as rows of a table.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_site::layout::one_line;
 use ep_tools::evaluations::StoredEvaluation;
 

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_kernel::guard::Admission;
 use ep_site::deposit::{DEPOSITS, amount_rule, cents_of};
 use ep_site::http::{Exchange, Form};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_site::layout::one_line;
 use ep_store::{KeyId, KeyScope};
 use ep_tools::keys::ListedKey;

@@ -1,6 +1,6 @@
 //! URLs on the account page: its forms, the ways to pay, and the operator's contact.
 
-use ep_kernel::tool::Tool;
+use ep_kernel::Tool;
 use ep_site::Rail;
 use ep_site::names::{ACCOUNT_FORMS, DASHBOARD, LOGOUT};
 use ep_tools::account::GetBalance;

@@ -25,9 +25,9 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use axum::http::{Response, StatusCode};
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::SessionChange;
+use ep_kernel::{Fault, Kind};
 use ep_site::http::{AppState, Exchange, Form, RequestHead, protect, session_cookie};
 use ep_site::layout::{Renders, own, return_to};
 use ep_site::names::{DASHBOARD_PATH, LOGIN_PAGE};

@@ -1,6 +1,6 @@
 //! Times on the account page.
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use jiff::civil::Date;
 
 const DAY_MS: i64 = 86_400_000;

@@ -1,6 +1,6 @@
 //! Sentences on the account page: notices at its top, and outcomes of its forms.
 
-use ep_polling::money::MicroUsd;
+use ep_polling::MicroUsd;
 use ep_store::CheckoutRecord;
 
 use super::page_data::AccountView;

@@ -1,7 +1,7 @@
 //! Data of the account page: the request, and the outputs of its operations.
 
-use ep_kernel::fault::Fault;
-use ep_polling::time::Timestamp;
+use ep_kernel::Fault;
+use ep_polling::Timestamp;
 use ep_site::http::Form;
 use ep_store::{CheckoutRecord, PastPoll, TransferRecord};
 use ep_tools::account::{BalanceReply, CurrentUser};

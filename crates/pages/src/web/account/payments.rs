@@ -1,7 +1,6 @@
 //! Payments to and from an account.
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 use ep_site::Offer;
 use ep_site::layout::capitalized;
 use ep_store::{TransferRecord, UserId};

@@ -1,8 +1,6 @@
 //! An account's polls as rows of a table.
 
-use ep_polling::poll_id::PollId;
-use ep_polling::tally::Outcome;
-use ep_polling::time::Timestamp;
+use ep_polling::{Outcome, PollId, Timestamp};
 use ep_site::layout::one_line;
 use ep_store::PastPoll;
 

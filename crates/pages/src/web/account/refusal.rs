@@ -1,7 +1,7 @@
 //! Rejections of an account's forms, in words for people.
 
-use ep_kernel::fault::{Fault, Kind};
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Fault, Kind};
+use ep_polling::PollId;
 use ep_site::http::Form;
 use ep_site::layout::{capitalized, message, uncapitalized};
 use ep_site::names::ACCOUNT_FORMS;

@@ -1,7 +1,7 @@
 //! Pages that follow a form of an account's page: payment, account deletion, and signing in again.
 
 use askama::Template;
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_site::Site;
 use ep_site::http::Form;
 use ep_site::layout::message;

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::dispatch::{Call, WhileRunning, admit, dispatch};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch::{admit, dispatch};
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::output::CallOutput;
 use ep_kernel::schema::decode;
-use ep_kernel::tool::{Nothing, Tool};
+use ep_kernel::{Call, CallOutput, Fault, Kind, Nothing, Tool, WhileRunning};
 use ep_site::http::{AppState, Form, RequestHead};
 use ep_site::layout::HeaderVisitor;
 use ep_store::UserId;

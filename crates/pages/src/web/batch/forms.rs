@@ -1,6 +1,6 @@
 //! The forms of the page of a batch: review of a row, sharing, cancellation.
 
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_kernel::guard::Admission;
 use ep_site::http::{AppState, Exchange, Form, HandlerFuture};
 use ep_tools::batches::{CancelBatch, ReviewBatchRow, ShareBatch};

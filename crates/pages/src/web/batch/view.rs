@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_polling::{MicroUsd, Timestamp};
 use ep_site::Site;
 use ep_site::layout::{HeaderVisitor, Layout, Renders, one_line, own};
 use ep_site::names::{BATCH_FORMS, BATCH_PAGE};

@@ -1,8 +1,8 @@
 //! Data of the page about calibration.
 
 use askama::Template;
-use ep_kernel::tool::Tool;
-use ep_polling::calibration::AgreementLevel;
+use ep_kernel::Tool;
+use ep_polling::AgreementLevel;
 use ep_site::Site;
 use ep_site::layout::{Layout, one_line, own};
 use ep_site::names::{CALIBRATION_MARKDOWN, CALIBRATION_PAGE, OPERATION_PAGE};

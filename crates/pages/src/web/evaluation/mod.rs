@@ -3,7 +3,7 @@
 
 mod view;
 
-use ep_kernel::fault::Kind;
+use ep_kernel::Kind;
 use ep_kernel::guard::Admission;
 use ep_kernel::schema::decode;
 use ep_site::http::{AppState, Exchange, Form, HandlerFuture};

@@ -1,8 +1,8 @@
 //! The data of the page of an evaluation.
 
 use askama::Template;
+use ep_polling::Timestamp;
 use ep_polling::evaluation::report::Evaluation;
-use ep_polling::time::Timestamp;
 use ep_site::Site;
 use ep_site::layout::{AccuracyPlot, HeaderVisitor, Layout, Renders, one_line, own};
 use ep_site::names::{EVALUATION_FORMS, EVALUATION_PAGE, LABELS_GUIDE};

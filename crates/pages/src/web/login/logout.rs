@@ -4,7 +4,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, SET_COOKIE, VARY};
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::SessionChange;
 use ep_site::http::{AppState, Exchange, protect, session_cookie};

@@ -1,7 +1,7 @@
 //! The sign-in page.
 
 use askama::Template;
-use ep_kernel::tool::Tool;
+use ep_kernel::Tool;
 use ep_site::Site;
 use ep_site::layout::Layout;
 use ep_site::layout::return_to;

@@ -1,7 +1,7 @@
 //! A row of the table: a model with its prices and its statistics from polls.
 
-use ep_kernel::ports::Variant;
-use ep_polling::money::{MicroUsd, PicoUsd, Price, UsdFigure};
+use ep_kernel::Variant;
+use ep_polling::{MicroUsd, PicoUsd, Price, UsdFigure};
 use ep_site::layout::capitalized;
 use ep_tools::polls::typical_vote_cost;
 use ep_tools::reputation::ModelReputation;

@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use askama::Template;
-use ep_kernel::ports::Registry;
-use ep_kernel::tool::Tool;
+use ep_kernel::{Registry, Tool};
 use ep_site::Site;
 use ep_site::layout::{Layout, one_line, own};
 use ep_tools::models::ListModels;

@@ -1,7 +1,6 @@
 //! The headline of a result: the answer and its score.
 
-use ep_polling::no_answer::NoAnswer;
-use ep_polling::scale_result::{PassResult, ScaleResult};
+use ep_polling::{NoAnswer, PassResult, ScaleResult};
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::polls::summary::Status;
 use ep_tools::results::PollResult;

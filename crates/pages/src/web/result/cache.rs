@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use ep_polling::time::Timestamp;
+use ep_polling::Timestamp;
 use ep_site::http::{Rendered, Spliced};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;

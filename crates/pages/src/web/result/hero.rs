@@ -1,6 +1,6 @@
 //! The proof of a result: the chamber and the meter.
 
-use ep_polling::stopping::TerminationReason;
+use ep_polling::TerminationReason;
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::results::PollResult;

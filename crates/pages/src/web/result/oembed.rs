@@ -2,9 +2,9 @@
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
-use ep_polling::poll_id::PollId;
+use ep_kernel::{Fault, Kind};
+use ep_polling::PollId;
 use ep_site::QueryParameter;
 use ep_site::http::{Exchange, Rendered, protect};
 use ep_site::names::RESULT_PAGE;

@@ -2,7 +2,7 @@
 //! words.
 
 use askama::Template;
-use ep_kernel::tool::Tool;
+use ep_kernel::Tool;
 use ep_site::layout::Layout;
 use ep_site::layout::{linked_data, own};
 use ep_site::{HTML, MARKDOWN, Site};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use tokio::sync::Semaphore;
 
 use crate::share_image::Card;

@@ -1,7 +1,7 @@
 //! Template data of a result.
 
+use ep_polling::PassResult;
 use ep_polling::apportion::percentages;
-use ep_polling::scale_result::PassResult;
 use ep_site::Site;
 use ep_site::layout::{one_line, own};
 use ep_tools::polls::reply::VoteResult;

@@ -1,6 +1,6 @@
 //! The table of single votes, with its orders and filters, and the votes by position.
 
-use ep_polling::probabilities::OptionProbability;
+use ep_polling::OptionProbability;
 use ep_site::layout::own;
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::results::PollResult;

@@ -7,12 +7,10 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use askama::Template;
-use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch::dispatch;
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::tool::Tool;
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Call, Fault, Kind, Tool};
+use ep_polling::{PollId, Timestamp};
 use ep_site::http::{AppState, RequestHead};
 use ep_tools::entry_of;
 use ep_tools::polls::PollFree;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_polling::options::{FREE_MAX_OPTIONS, MAX_OPTIONS};
 use ep_site::Site;
 use ep_site::layout::{Action, actions, capitalized, message};

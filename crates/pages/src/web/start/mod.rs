@@ -15,10 +15,9 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use axum::http::{HeaderMap, Response, StatusCode};
-use ep_kernel::dispatch::{self, Call};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch;
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::tool::Nothing;
+use ep_kernel::{Call, Fault, Kind, Nothing};
 use ep_site::http::{AppState, Exchange, Form, RequestHead, protect, reads_gzip};
 use ep_site::layout::{own, return_to};
 use ep_site::names::{ASK_PATH, HOME_MARKDOWN, LOGIN_PATH};

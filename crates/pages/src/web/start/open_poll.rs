@@ -1,13 +1,9 @@
 //! Opens the poll of the form, with the visitor's account or with the free models.
 
-use ep_kernel::dispatch::{Call, admit, dispatch};
-use ep_kernel::event::StartedEvent;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch::{admit, dispatch};
 use ep_kernel::guard::Credential;
-use ep_kernel::output::CallOutput;
-use ep_kernel::tool::{MessageContent, ParsedInput, Tool};
-use ep_polling::poll_id::PollId;
-use ep_polling::question::Question;
+use ep_kernel::{Call, CallOutput, Fault, Kind, MessageContent, ParsedInput, StartedEvent, Tool};
+use ep_polling::{PollId, Question};
 use ep_site::http::{AppState, CallStep, RequestHead, Steps};
 use ep_tools::entry_of;
 use ep_tools::polls::{FreeAnswer, PollFree, PollQuestion, StartPoll};

@@ -3,12 +3,10 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::schema::decode;
-use ep_kernel::tool::Nothing;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use ep_kernel::{Fault, Kind, Nothing};
+use ep_polling::{MicroUsd, Timestamp};
 use ep_site::http::{AppState, RequestHead};
 use ep_tools::polls::sentences::number;
 use ep_tools::polls::{Bundle, EstimatePoll, Estimates, ListProfiles, Profile};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_polling::options::{FREE_MAX_OPTION_CHARS, FREE_MAX_OPTIONS, MAX_OPTION_CHARS, MAX_OPTIONS};
 use ep_polling::question::FREE_MAX_CHARS;
 use ep_site::layout::Layout;

@@ -1,6 +1,6 @@
 //! `POST /v1beta/decisions` of Gemini: System One's questions in Google's form.
 
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_site::ModelAlias;
 use serde_json::{Map, Value, json};
 

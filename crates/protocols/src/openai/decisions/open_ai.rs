@@ -1,6 +1,6 @@
 //! `POST /v1/decisions` of OpenAI. Google's client sends Gemini's requests here, too, with a map of questions.
 
-use ep_kernel::fault::Fault;
+use ep_kernel::Fault;
 use ep_site::ModelAlias;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! `POST /v1/systemone`: System One's map of questions.
 
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::{Fault, Kind};
 use ep_site::ModelAlias;
 use serde_json::{Map, Value, json};
 
