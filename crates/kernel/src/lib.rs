@@ -55,7 +55,7 @@ pub use deposits::{ChainComparison, DepositOutcome, DepositStatus, Deposited, De
 pub use dispatch::{Call, WhileRunning};
 pub use event::{PollEvent, Progress, ProgressSink, StartedEvent, VoteEvent};
 pub use executor::{Billing, EventProjection, Opener, PollExecutor, PollLimits, PollState};
-pub use fault::{ErrorBody, Fault, FieldFault, Kind, Problem, RecoveryAction, Row};
+pub use fault::{ErrorBody, Fault, FieldFault, Kind, Problem, RecoveryAction};
 pub use idempotency::Idempotency;
 pub use key_uses::KeyUses;
 pub use keys::Keys;
@@ -68,7 +68,6 @@ pub use ports::{
     VariantPricing, Verification, WalletMessage, WalletMessages, WebhookSender,
 };
 pub use purpose::Purpose;
-pub use reading::{Exhausted, Work};
 pub use reputation::Reputation;
 pub use schema::JsonType;
 pub use sealing::Sealer;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ep_kernel::{Exhausted, Work};
+use ep_kernel::reading::{Exhausted, Work};
 use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -12,7 +12,7 @@ mod levels;
 use std::collections::HashSet;
 use std::fmt;
 
-use ep_kernel::{Exhausted, Work};
+use ep_kernel::reading::{Exhausted, Work};
 use ep_polling::options::MAX_LEVELS;
 use ep_tools::polls::MAX_QUESTIONS;
 use serde_json::{Map, Value};
