@@ -61,24 +61,16 @@ form.addEventListener('paste', (event) => {
   limit.textContent = left > 0 ? `${left} of the lines are left out: there can be ${most} options.` : ''
 })
 
-// A browser does not keep what was typed where pages are not stored: who comes back finds it again.
+// A browser does not keep what was typed where pages are not stored: who comes back finds it again (theme.js stores it).
 const DRAFT = 'draft of a question'
 const isBack = performance.getEntriesByType('navigation')[0]?.type === 'back_forward'
-try {
-  const draft = JSON.parse(sessionStorage.getItem(DRAFT) ?? 'null')
-  if (isBack && draft) {
-    question.value = draft.question
-    options.forEach((option, place) => { option.value = draft.options[place] ?? '' })
-  }
-} catch {
-  // Storage can be forbidden.
+const draft = isBack && JSON.parse(stored('sessionStorage', DRAFT) || 'null')
+if (draft) {
+  question.value = draft.question
+  options.forEach((option, place) => { option.value = draft.options[place] ?? '' })
 }
 addEventListener('pagehide', () => {
-  try {
-    sessionStorage.setItem(DRAFT, JSON.stringify({ question: question.value, options: options.map(({ value }) => value) }))
-  } catch {
-    // Then it is lost.
-  }
+  store('sessionStorage', DRAFT, JSON.stringify({ question: question.value, options: options.map(({ value }) => value) }))
 })
 
 // One press asks once; coming back to the page allows another.

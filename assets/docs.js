@@ -1,4 +1,4 @@
-// Searches the documentation as one types, and remembers the language of examples.
+// Searches the documentation as one types, and remembers the language of examples (`stored` and `store` are in theme.js).
 const form = document.querySelector('.side form')
 const input = form.elements.q
 const button = document.querySelector('.to-side')
@@ -50,18 +50,6 @@ input.addEventListener('keydown', (event) => {
 })
 
 const languages = [...document.querySelectorAll('[name="language"]')]
-try {
-  const known = languages.find(({ value }) => value === localStorage.getItem('language'))
-  if (known) known.checked = true
-} catch {
-  // Storage can be forbidden.
-}
-for (const language of languages) {
-  language.addEventListener('change', () => {
-    try {
-      localStorage.setItem('language', language.value)
-    } catch {
-      // The choice lasts as long as this page.
-    }
-  })
-}
+const known = languages.find(({ value }) => value === stored('localStorage', 'language'))
+if (known) known.checked = true
+for (const language of languages) language.addEventListener('change', () => store('localStorage', 'language', language.value))

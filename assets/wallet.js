@@ -110,24 +110,11 @@ const TYPES = {
 // A signed payment whose outcome is unknown. It survives a reload, so that nobody signs a second one.
 const STORED = `open payment of ${section.dataset.account}`
 
-function stored() {
-  try {
-    return JSON.parse(sessionStorage.getItem(STORED)) ?? undefined
-  } catch {
-    return undefined // Storage can be forbidden.
-  }
-}
-
-let open = section.dataset.deposit ? stored() : undefined
+let open = section.dataset.deposit && JSON.parse(stored('sessionStorage', STORED) || 'null')
 
 function setOpen(payment) {
   open = payment
-  try {
-    if (open) sessionStorage.setItem(STORED, JSON.stringify(open))
-    else sessionStorage.removeItem(STORED)
-  } catch {
-    // Then the payment survives as long as this page.
-  }
+  store('sessionStorage', STORED, open && JSON.stringify(open))
 }
 
 addEventListener('beforeunload', (event) => {

@@ -34,28 +34,29 @@ const VISIONS: [(&str, [Triple; 3]); 4] = [
     ),
 ];
 
+const STYLE: &str = include_str!("../../../assets/style.css");
+
 /// Returns the option colours of the light and the dark scheme.
 fn schemes() -> [Vec<String>; 2] {
-    colours("--option")
-}
-
-fn colours(name: &str) -> [Vec<String>; 2] {
-    let style = include_str!("../../../assets/style.css");
     let of = |index: usize| {
-        let (_, rest) = style.split_once(&format!("{name}-{index}: light-dark(")).unwrap();
+        let (_, rest) = STYLE.split_once(&format!("\n.option-{index}")).unwrap();
+        let (_, rest) = rest.split_once("--accent: light-dark(").unwrap();
         let (light, rest) = rest.split_once(", ").unwrap();
         (light.to_owned(), rest.split_once(')').unwrap().0.to_owned())
     };
-    // Three digits stand for six.
-    let whole = |colour: String| match colour.as_bytes() {
-        [b'#', red, green, blue] => {
-            let twice = [red, red, green, green, blue, blue].map(|digit| char::from(*digit));
-            format!("#{}", twice.iter().collect::<String>())
-        }
-        _ => colour,
-    };
     let (light, dark): (Vec<_>, Vec<_>) = (0..PALETTE.len()).map(of).unzip();
-    [light, dark].map(|colours| colours.into_iter().map(whole).collect())
+    [light, dark]
+}
+
+/// Returns the colours of the letters in the light and the dark scheme.
+fn letters() -> [Vec<&'static str>; 2] {
+    let (before, _) = STYLE.split_once(") {\n  --on-accent: #0b0b0d").unwrap();
+    let always_dark: Vec<&str> = before.rsplit_once(":is(").unwrap().1.split(", ").collect();
+    let of = |index: usize| {
+        let name = format!(".option-{index}");
+        if always_dark.contains(&name.as_str()) { "#0b0b0d" } else { "#ffffff" }
+    };
+    [(0..PALETTE.len()).map(of).collect(), vec!["#0b0b0d"; PALETTE.len()]]
 }
 
 fn linear(hex: &str) -> Triple {
@@ -119,9 +120,9 @@ fn the_letter_of_an_option_can_be_read() {
         let [red, green, blue] = linear(hex);
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     };
-    for (colours, letters) in schemes().into_iter().zip(colours("--on-option")) {
+    for (colours, letters) in schemes().into_iter().zip(letters()) {
         for (colour, letter) in colours.iter().zip(letters) {
-            let (one, other) = (luminance(colour) + 0.05, luminance(&letter) + 0.05);
+            let (one, other) = (luminance(colour) + 0.05, luminance(letter) + 0.05);
             let contrast = f64::max(one, other) / f64::min(one, other);
             assert!(contrast >= 4.5, "{colour}: {contrast:.2}");
         }

@@ -79,7 +79,7 @@ pub struct AliasPaths {
     /// The path pattern, with `{placeholders}`.
     pub path: &'static str,
     /// Each placeholder with its allowed values. Other values are not served.
-    pub values: &'static [(&'static str, &'static [&'static str])],
+    pub values: &'static [(&'static str, &'static str)],
 }
 
 impl AliasPaths {
@@ -87,7 +87,7 @@ impl AliasPaths {
     pub fn paths(&self) -> Vec<String> {
         self.values.iter().fold(vec![self.path.to_owned()], |paths, (name, values)| {
             let placeholder = format!("{{{name}}}");
-            let filled = |path: String| values.iter().map(move |value| (path.clone(), value));
+            let filled = |path: String| values.split(' ').map(move |value| (path.clone(), value));
             paths
                 .into_iter()
                 .flat_map(filled)

@@ -12,7 +12,6 @@ pub mod names;
 pub mod negotiation;
 pub mod offer;
 pub mod owner;
-pub mod price;
 pub mod protocol;
 pub mod rail;
 pub mod resource;
@@ -28,6 +27,7 @@ use axum::http::request::Parts;
 use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::{Clock, Entry, Links};
 use ep_polling::Timestamp;
+use ep_tools::polls::Estimates;
 use sha2::{Digest, Sha256};
 
 pub use crate::config::ModelAlias;
@@ -35,7 +35,6 @@ pub use document::{AliasPaths, Changes, Document, Form, HTML, MARKDOWN};
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, NO_ISSUER, Offer, Unavailable};
 pub use owner::owner;
-pub use price::PollPrice;
 pub use protocol::{ErrorFormat, Protocol, ProtocolRoute};
 pub use rail::Rail;
 pub use resource::{Challenge, ProtectedResource};
@@ -61,7 +60,7 @@ pub struct Site {
     /// The clock, for documents that depend on the time.
     clock: Option<Arc<dyn Clock>>,
     /// The price of a poll, if known.
-    price: RwLock<Option<PollPrice>>,
+    price: RwLock<Option<Estimates>>,
     /// True if free polls find models, where it is known.
     free_models: RwLock<Option<bool>>,
     /// The paths of documents that pages of every website may read.
@@ -202,7 +201,7 @@ impl Site {
     }
 
     /// Sets the price that documents quote; `None` if it is unknown.
-    pub fn set_price(&self, price: Option<PollPrice>) {
+    pub fn set_price(&self, price: Option<Estimates>) {
         *self.price.write().unwrap_or_else(PoisonError::into_inner) = price;
     }
 
@@ -217,7 +216,7 @@ impl Site {
     }
 
     /// The price of a poll, where polls are charged and it is known.
-    pub fn price(&self) -> Option<PollPrice> {
+    pub fn price(&self) -> Option<Estimates> {
         let price = self.price.read().unwrap_or_else(PoisonError::into_inner);
         price.clone().filter(|_| self.settings.offer.charges)
     }

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::resource::ProtectedResource;
 
 /// A protocol with its own endpoints.
-#[derive(Debug)]
 pub struct Protocol {
     /// Surface name in logs and metrics.
     pub surface: &'static str,
@@ -49,7 +48,6 @@ impl Protocol {
 }
 
 /// Facts that clients of a protocol learn when they connect.
-#[derive(Debug)]
 pub struct Introduction {
     /// Supported versions of the protocol, in the order in which documents list them.
     pub versions: Vec<&'static str>,

@@ -56,7 +56,6 @@ impl Rail {
 }
 
 /// The settings of a rail.
-#[derive(Debug)]
 pub struct RailSettings {
     /// Returns true if the rail is configured.
     pub is_set: fn(&Config) -> bool,
@@ -69,7 +68,6 @@ pub struct RailSettings {
 }
 
 /// The route of a rail.
-#[derive(Debug)]
 pub struct Receiver {
     /// The route's name.
     pub name: &'static str,
@@ -80,7 +78,6 @@ pub struct Receiver {
 }
 
 /// The way in which a payment becomes known.
-#[derive(Debug)]
 pub enum Arrival {
     /// A processor reports it to a webhook.
     Webhook(Webhook),
@@ -89,7 +86,6 @@ pub enum Arrival {
 }
 
 /// A processor's webhook.
-#[derive(Debug)]
 pub struct Webhook {
     /// Name of the header with the signature.
     pub header: &'static str,
@@ -100,7 +96,6 @@ pub struct Webhook {
 }
 
 /// A proof of payment in a request.
-#[derive(Debug)]
 pub struct Proof {
     /// Names and descriptions of the headers with the proof.
     pub headers: &'static [(&'static str, &'static str)],
@@ -115,7 +110,6 @@ pub struct Proof {
 }
 
 /// Words of a rail.
-#[derive(Debug)]
 pub struct RailWords {
     /// Plural noun for its payments.
     pub payments: &'static str,
@@ -134,7 +128,6 @@ pub struct RailWords {
 }
 
 /// The text about a rail in the guide to funding.
-#[derive(Debug)]
 pub enum RailGuide {
     /// The manual of this operation.
     Operation(&'static str),
@@ -143,7 +136,6 @@ pub enum RailGuide {
 }
 
 /// A payment that also identifies the payer.
-#[derive(Debug)]
 pub struct PaymentCredential {
     /// Kind of the authentication method.
     pub kind: &'static str,
@@ -152,7 +144,6 @@ pub struct PaymentCredential {
 }
 
 /// An A2A extension.
-#[derive(Debug)]
 pub struct AgentExtension {
     /// The extension's URI.
     pub uri: &'static str,
@@ -161,7 +152,6 @@ pub struct AgentExtension {
 }
 
 /// The part of the account page where people pay.
-#[derive(Debug)]
 pub enum PaymentForm {
     /// A form that begins a payment on the processor's page.
     Checkout(CheckoutForm),
@@ -170,7 +160,6 @@ pub enum PaymentForm {
 }
 
 /// A form that begins a payment on the processor's page.
-#[derive(Debug)]
 pub struct CheckoutForm {
     /// Name of the route that takes the form.
     pub form: &'static str,
@@ -183,7 +172,6 @@ pub struct CheckoutForm {
 }
 
 /// A script that pays from a wallet in the browser.
-#[derive(Debug)]
 pub struct WalletForm {
     /// Name of the script's document.
     pub script: &'static str,
@@ -214,7 +202,6 @@ impl PaymentForm {
 }
 
 /// A background job of a rail.
-#[derive(Debug)]
 pub struct RailJob {
     /// Name in logs.
     pub name: &'static str,
@@ -225,7 +212,6 @@ pub struct RailJob {
 }
 
 /// A comparison of settled payments with the chain.
-#[derive(Debug)]
 pub struct Comparison {
     /// The job that runs it.
     pub job: RailJob,

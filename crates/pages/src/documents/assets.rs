@@ -27,90 +27,36 @@ fn slim(css: &str) -> String {
     rules.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) const SERIF: Document = asset(
-    "serif_font",
-    "The typeface of questions and answers (SIL Open Font License 1.1).",
-    |_| vec!["/assets/newsreader.woff2".into()],
-    &[Form::new(FONT, |_| {
-        Some(Bytes::from_static(include_bytes!("../../../../assets/fonts/newsreader.woff2")))
-    })],
-);
+macro_rules! files {
+    ($($document:ident $name:literal $type:ident $folder:literal $file:literal $summary:literal)*) => {$(
+        pub(super) const $document: Document = asset(
+            $name,
+            $summary,
+            |_| vec![concat!("/assets/", $file).into()],
+            &[Form::new($type, |_| {
+                Some(Bytes::from_static(include_bytes!(concat!("../../../../assets/", $folder, $file))))
+            })],
+        );
+    )*};
+}
 
-pub(super) const SANS: Document = asset(
-    "sans_font",
-    "The typeface of all other texts (SIL Open Font License 1.1).",
-    |_| vec!["/assets/figtree.woff2".into()],
-    &[Form::new(FONT, |_| {
-        Some(Bytes::from_static(include_bytes!("../../../../assets/fonts/figtree.woff2")))
-    })],
-);
+files! {
+    SERIF "serif_font" FONT "fonts/" "newsreader.woff2" "The typeface of questions and answers (SIL Open Font License 1.1)."
+    SANS "sans_font" FONT "fonts/" "figtree.woff2" "The typeface of all other texts (SIL Open Font License 1.1)."
+    THEME "theme_script" SCRIPT "" "theme.js" "Script of the pages: colour scheme, copy buttons, local times."
+    RESULT "result_script" SCRIPT "" "result.js" "Script of a result's page: follows a running poll."
+    ASK "ask_script" SCRIPT "" "ask.js" "Script of the start page: a field for each option, cost estimates."
+    DOCS "docs_script" SCRIPT "" "docs.js" "Script of the documentation: search as one types, and the language of examples."
+    MODELS "models_script" SCRIPT "" "models.js" "Script of the models page: search."
+    HOW_SURE "how_sure_script" SCRIPT "" "how-sure.js" "Script of the page about confidence: a poll to try."
+    ACCOUNT "account_script" SCRIPT "" "account.js" "Script of the account page: opens the payment page, submits each form once."
+    BATCH "batch_script" SCRIPT "" "batch.js" "Script of the page of a batch: its progress, and keys for the review."
+    WALLET "wallet_script" SCRIPT "" "wallet.js" "Script for wallets: sign-in and payment."
+}
 
-pub(super) const THEME: Document = asset(
-    "theme_script",
-    "Script of the pages: colour scheme, copy buttons, local times.",
-    |_| vec!["/assets/theme.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/theme.js"))))],
-);
-
-pub(super) const RESULT: Document = asset(
-    "result_script",
-    "Script of a result's page: follows a running poll.",
-    |_| vec!["/assets/result.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/result.js"))))],
-);
-
-pub(super) const ASK: Document = asset(
-    "ask_script",
-    "Script of the start page: a field for each option, cost estimates.",
-    |_| vec!["/assets/ask.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/ask.js"))))],
-);
-
-pub(super) const DOCS: Document = asset(
-    "docs_script",
-    "Script of the documentation: search as one types, and the language of examples.",
-    |_| vec!["/assets/docs.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/docs.js"))))],
-);
-
-pub(super) const MODELS: Document = asset(
-    "models_script",
-    "Script of the models page: search.",
-    |_| vec!["/assets/models.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/models.js"))))],
-);
-
-pub(super) const HOW_SURE: Document = asset(
-    "how_sure_script",
-    "Script of the page about confidence: a poll to try.",
-    |_| vec!["/assets/how-sure.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/how-sure.js"))))],
-);
-
-pub(super) const ACCOUNT: Document = asset(
-    "account_script",
-    "Script of the account page: opens the payment page, submits each form once.",
-    |_| vec!["/assets/account.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/account.js"))))],
-);
-
-pub(super) const BATCH: Document = asset(
-    "batch_script",
-    "Script of the page of a batch: its progress, and keys for the review.",
-    |_| vec!["/assets/batch.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/batch.js"))))],
-);
-
-pub(super) const WALLET: Document = asset(
-    "wallet_script",
-    "Script for wallets: sign-in and payment.",
-    |_| vec!["/assets/wallet.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../../../assets/wallet.js"))))],
-);
-
-/// The media type of fonts (RFC 8081).
+/// The media type of fonts.
 const FONT: &str = "font/woff2";
-/// The media type of scripts (RFC 9239).
+/// The media type of scripts.
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Asset URLs contain a digest in the query, so a browser may cache them for a year.

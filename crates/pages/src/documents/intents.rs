@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use ep_kernel::{Agents, Entry};
 use ep_site::{Document, Form, Site};
 use ep_tools::intents::{LANGUAGES, NAMED_ROUTES, NamedRoute};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::json::json_text;
 
@@ -47,18 +47,19 @@ fn signature_of_route(site: &Site, beside: &NamedRoute) -> Option<Value> {
 
 fn signature(site: &Site, entry: &Entry) -> Value {
     let spec = &entry.spec;
-    let mut members = Map::new();
-    members.insert("operation".into(), spec.name.into());
-    members.insert("title".into(), spec.title.into());
-    members.insert("description".into(), spec.summary.into());
-    members.insert("trigger_phrases".into(), json!(spec.intents));
-    members.insert("parameters".into(), super::schemas::input(entry));
-    members.insert("example".into(), serde_json::from_str(spec.example).unwrap_or_default());
+    let mut signature = json!({
+        "operation": spec.name,
+        "title": spec.title,
+        "description": spec.summary,
+        "trigger_phrases": spec.intents,
+        "parameters": super::schemas::input(entry),
+        "example": serde_json::from_str::<Value>(spec.example).unwrap_or_default(),
+    });
     if entry.bindings().next().is_some() {
         let (method, href) = site.links.request(spec.name);
-        members.insert("method".into(), method.as_str().into());
-        members.insert("href".into(), href.into());
+        signature["method"] = method.as_str().into();
+        signature["href"] = href.into();
     }
-    members.insert("agent_tool".into(), (spec.agents != Agents::None).into());
-    Value::Object(members)
+    signature["agent_tool"] = (spec.agents != Agents::None).into();
+    signature
 }

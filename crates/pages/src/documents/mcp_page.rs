@@ -6,7 +6,7 @@ use ep_site::names::MCP_PAGE;
 use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};
 
 use super::docs::guides;
-use super::page::Page;
+use super::page::About;
 
 /// The prefix of the headings of the included sections.
 const SECTIONS: &str = "MCP";
@@ -36,9 +36,8 @@ fn markdown(site: &Site) -> Option<Bytes> {
 }
 
 fn html(site: &Site) -> Option<Bytes> {
-    let markdown = &text(site);
-    let page = Page { name: MCP_PAGE, title: TITLE, description: ABOUT, markdown, twin: MARKDOWN_NAME };
-    page.html(site)
+    let page = About { name: MCP_PAGE, title: TITLE, description: ABOUT, markdown: MARKDOWN_NAME };
+    page.html(site, &text(site))
 }
 
 fn text(site: &Site) -> String {

@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use ep_kernel::{Agents, Cost, Entry, Latency};
 use ep_site::{Document, Form, Site};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::json::json_text;
 use super::schemas;
@@ -31,32 +31,30 @@ fn render(site: &Site) -> Option<Bytes> {
 
 fn node(site: &Site, openapi: Option<&Value>, entry: &Entry) -> Value {
     let spec = &entry.spec;
-    let mut members = Map::new();
-    members.insert("id".into(), spec.name.into());
-    members.insert("title".into(), spec.title.into());
-    members.insert("description".into(), spec.summary.into());
-    members.insert("input_schema".into(), schemas::input(entry));
-    members.insert("output_schema".into(), schemas::output(entry));
-    members.insert(
-        "effects".into(),
-        json!({
+    let mut node = json!({
+        "id": spec.name,
+        "title": spec.title,
+        "description": spec.summary,
+        "input_schema": schemas::input(entry),
+        "output_schema": schemas::output(entry),
+        "effects": {
             "read_only": spec.effect.read_only(),
             "destructive": spec.effect.destructive(),
             "idempotent": spec.effect.idempotent(),
             "open_world": spec.effect.open_world(),
             "costs_money": spec.cost == Cost::Metered,
             "waits_for_models": spec.latency == Latency::Models,
-        }),
-    );
+        },
+    });
     if entry.bindings().next().is_some() {
         let (method, href) = site.links.request(spec.name);
-        members.insert("request".into(), json!({ "method": method.as_str(), "href": href }));
+        node["request"] = json!({ "method": method.as_str(), "href": href });
     }
     if let Some(openapi) = openapi {
-        members.insert("openapi".into(), openapi_reference(site, openapi, spec.name));
+        node["openapi"] = openapi_reference(site, openapi, spec.name);
     }
-    members.insert("tool_specs".into(), tool_specs(entry));
-    Value::Object(members)
+    node["tool_specs"] = tool_specs(entry);
+    node
 }
 
 /// Returns a URL reference to this operation in the OpenAPI description.

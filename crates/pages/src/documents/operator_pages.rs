@@ -33,53 +33,31 @@ pub(super) const TERMS_PAGE: About = About {
     markdown: "terms_markdown",
 };
 
-pub(super) const ABOUT: Document = Document::new(
-    ABOUT_PAGE.name,
-    ABOUT_PAGE.description,
-    |_| vec!["/about".into()],
-    &[Form::new(HTML, |site| ABOUT_PAGE.html(site, &text(about(site))?)), Form::markdown(about)],
-);
+/// Each page with its twin in Markdown.
+macro_rules! pages {
+    ($($page:ident $twin:ident $about:ident $path:literal $text:ident $summary:literal)*) => {$(
+        pub(super) const $page: Document = Document::new(
+            $about.name,
+            $about.description,
+            |_| vec![$path.into()],
+            &[Form::new(HTML, |site| $about.html(site, &text($text(site))?)), Form::markdown($text)],
+        );
+        pub(super) const $twin: Document = Document::new(
+            $about.markdown,
+            $summary,
+            |_| vec![concat!($path, ".md").into()],
+            &[Form::new(MARKDOWN_TYPE, $text)],
+        )
+        .headers(|site| $about.canonical(site))
+        .unlisted();
+    )*};
+}
 
-pub(super) const ABOUT_MARKDOWN: Document = Document::new(
-    ABOUT_PAGE.markdown,
-    "The about page in Markdown.",
-    |_| vec!["/about.md".into()],
-    &[Form::new(MARKDOWN_TYPE, about)],
-)
-.headers(|site| ABOUT_PAGE.canonical(site))
-.unlisted();
-
-pub(super) const PRIVACY: Document = Document::new(
-    PRIVACY_PAGE.name,
-    PRIVACY_PAGE.description,
-    |_| vec!["/privacy".into()],
-    &[Form::new(HTML, |site| PRIVACY_PAGE.html(site, &text(privacy(site))?)), Form::markdown(privacy)],
-);
-
-pub(super) const PRIVACY_MARKDOWN: Document = Document::new(
-    PRIVACY_PAGE.markdown,
-    "The privacy page in Markdown.",
-    |_| vec!["/privacy.md".into()],
-    &[Form::new(MARKDOWN_TYPE, privacy)],
-)
-.headers(|site| PRIVACY_PAGE.canonical(site))
-.unlisted();
-
-pub(super) const TERMS: Document = Document::new(
-    TERMS_PAGE.name,
-    TERMS_PAGE.description,
-    |_| vec!["/terms".into()],
-    &[Form::new(HTML, |site| TERMS_PAGE.html(site, &text(terms(site))?)), Form::markdown(terms)],
-);
-
-pub(super) const TERMS_MARKDOWN: Document = Document::new(
-    TERMS_PAGE.markdown,
-    "The terms page in Markdown.",
-    |_| vec!["/terms.md".into()],
-    &[Form::new(MARKDOWN_TYPE, terms)],
-)
-.headers(|site| TERMS_PAGE.canonical(site))
-.unlisted();
+pages! {
+    ABOUT ABOUT_MARKDOWN ABOUT_PAGE "/about" about "The about page in Markdown."
+    PRIVACY PRIVACY_MARKDOWN PRIVACY_PAGE "/privacy" privacy "The privacy page in Markdown."
+    TERMS TERMS_MARKDOWN TERMS_PAGE "/terms" terms "The terms page in Markdown."
+}
 
 #[derive(Template)]
 #[template(path = "about.md")]

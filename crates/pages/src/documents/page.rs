@@ -6,28 +6,6 @@ use axum::http::header::{HeaderName, LINK};
 use ep_site::Site;
 use ep_site::layout::{Article, Layout, own};
 
-/// An HTML page with Markdown content.
-pub(super) struct Page<'a> {
-    /// The document's name.
-    pub(super) name: &'static str,
-    /// The title.
-    pub(super) title: &'a str,
-    /// A summary in one sentence.
-    pub(super) description: &'a str,
-    /// The content. HTML in it is escaped.
-    pub(super) markdown: &'a str,
-    /// The name of the Markdown document, if it has a separate URL.
-    pub(super) twin: &'a str,
-}
-
-impl Page<'_> {
-    /// Renders the page.
-    pub(super) fn html(&self, site: &Site) -> Option<Bytes> {
-        let layout = layout(site, self.name, self.twin, self.title, self.description);
-        bytes(&Article::new(layout, self.markdown))
-    }
-}
-
 /// The metadata of a page.
 pub(super) struct About {
     /// The name of the page.
@@ -43,8 +21,8 @@ pub(super) struct About {
 impl About {
     /// Renders the page with this content.
     pub(super) fn html(&self, site: &Site, markdown: &str) -> Option<Bytes> {
-        let Self { name, markdown: twin, title, description } = self;
-        Page { name, title, description, markdown, twin }.html(site)
+        let layout = layout(site, self.name, self.markdown, self.title, self.description);
+        bytes(&Article::new(layout, markdown))
     }
 
     /// Returns the headers of the Markdown document, with the page as canonical URL.

@@ -10,12 +10,12 @@ use ep_kernel::{Agents, Entry, Kind};
 use ep_polling::{Budget, MicroUsd, Threshold};
 use ep_site::deposit::DEPOSITS;
 use ep_site::rail::RailWords;
-use ep_site::{Route, Site, SiteSettings, owner};
+use ep_site::{Route, Site, owner};
 use serde_json::Value;
 
 /// The template variable `p`.
 pub(super) struct Prose<'a> {
-    site: &'a Site,
+    pub(super) site: &'a Site,
     owner: Value,
 }
 
@@ -29,16 +29,6 @@ impl<'a> Prose<'a> {
     /// Returns a text as a JSON string, which is also valid YAML.
     pub(super) fn quoted(&self, text: &str) -> String {
         Value::from(text).to_string()
-    }
-
-    /// The settings.
-    pub(super) fn settings(&self) -> &SiteSettings {
-        &self.site.settings
-    }
-
-    /// The public base URL, without a trailing slash.
-    pub(super) fn base_url(&self) -> &str {
-        &self.site.settings.base_url
     }
 
     /// Returns a field of `owner.json`.
@@ -65,7 +55,7 @@ impl<'a> Prose<'a> {
     pub(super) fn stream(&self, name: &str) -> askama::Result<String> {
         let streams = |route: &&Route| route.is_stream() && route.name == name;
         let route = self.site.routes.iter().find(streams).ok_or_else(|| missing("event stream", name))?;
-        Ok(format!("{}{}", self.base_url(), route.path))
+        Ok(format!("{}{}", self.site.settings.base_url, route.path))
     }
 
     /// True if a route has this name.
@@ -141,11 +131,6 @@ impl<'a> Prose<'a> {
         (DEPOSITS.start() / 100, DEPOSITS.end() / 100)
     }
 
-    /// Returns the chain of payments (CAIP-2); empty if no payment is made on a chain.
-    pub(super) fn network(&self) -> &str {
-        &self.site.settings.offer.network
-    }
-
     /// Returns true if a condition holds: see [`Offer::meets`](ep_site::Offer::meets).
     pub(super) fn meets(&self, condition: &str) -> askama::Result<bool> {
         self.site.settings.offer.meets(condition).ok_or_else(|| missing("condition", condition))
@@ -174,18 +159,13 @@ impl<'a> Prose<'a> {
 
     fn rails(&self, words: fn(&RailWords) -> &'static str) -> String {
         self.site.settings.offer.rails().fold(String::new(), |list, rail| {
-            list + "\n- " + &words(&rail.words).replace("{network}", self.network())
+            list + "\n- " + &words(&rail.words).replace("{network}", &self.site.settings.offer.network)
         })
     }
 
     /// Returns the caution about the models; empty with an upstream.
     pub(super) fn caution(&self) -> &'static str {
         self.site.settings.offer.caution().unwrap_or_default()
-    }
-
-    /// Returns the operator's contact; empty if there is none.
-    pub(super) fn contact(&self) -> &str {
-        &self.site.settings.operator.contact
     }
 }
 

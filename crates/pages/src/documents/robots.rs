@@ -19,26 +19,11 @@ pub(super) const DOCUMENT: Document = Document::new(
 .unlisted();
 
 /// Crawlers for search and for requests of a person.
-const READERS: [&str; 8] = [
-    "OAI-SearchBot",
-    "ChatGPT-User",
-    "OAI-AdsBot",
-    "Claude-User",
-    "Claude-SearchBot",
-    "PerplexityBot",
-    "Perplexity-User",
-    "Amazonbot",
-];
+const READERS: &str = "OAI-SearchBot ChatGPT-User OAI-AdsBot Claude-User Claude-SearchBot PerplexityBot Perplexity-User \
+     Amazonbot";
 /// Crawlers for training, and user agents that site owners use to allow or forbid it.
-const TRAINERS: [&str; 7] = [
-    "GPTBot",
-    "ClaudeBot",
-    "Google-Extended",
-    "Applebot-Extended",
-    "Meta-ExternalAgent",
-    "CCBot",
-    "Bytespider",
-];
+const TRAINERS: &str =
+    "GPTBot ClaudeBot Google-Extended Applebot-Extended Meta-ExternalAgent CCBot Bytespider";
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn text(site: &Site) -> Option<Bytes> {
@@ -48,8 +33,8 @@ fn text(site: &Site) -> Option<Bytes> {
     );
     // A comment, because search engines report directives that they do not know as errors.
     let _ = writeln!(text, "# Header of every response: Content-Usage: {}\n", site.settings.content_usage());
-    for agents in [&["*"][..], &READERS, &TRAINERS] {
-        for agent in agents {
+    for agents in ["*", READERS, TRAINERS] {
+        for agent in agents.split(' ') {
             let _ = writeln!(text, "User-agent: {agent}");
         }
         // A crawler follows only the group with its name (RFC 9309 §2.2.1).

@@ -72,10 +72,6 @@ static FACES: LazyLock<Vec<Face>> = LazyLock::new(|| {
         .collect()
 });
 
-pub(crate) fn load() {
-    LazyLock::force(&FACES);
-}
-
 impl Face {
     /// True for the faces of the pages.
     pub(crate) fn is_of_pages(&self) -> bool {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::share_image::clean::clean;
 use crate::share_image::faces::Weight::{Bold, Regular};
 use crate::share_image::palette::{INK, MUTED, ON_PALETTE, PALE, PALETTE};
-use crate::share_image::picture::{Picture, Room, Side};
+use crate::share_image::picture::{Element, Picture, Room, Side};
 use crate::share_image::shape::{Line, Typesetter};
 use crate::share_image::{Card, letter};
 
@@ -122,7 +122,8 @@ impl Legend {
             0 => (PALE, INK),
             _ => (PALETTE[item.option % PALETTE.len()], ON_PALETTE[item.option % PALETTE.len()]),
         };
-        picture.rectangle(chip.x, middle - CHIP / 2.0, CHIP, CHIP, 6.0, fill);
+        let (x0, y) = (chip.x, middle - CHIP / 2.0);
+        picture.elements.push(Element::Rectangle { x: x0, y, width: CHIP, height: CHIP, radius: 6.0, fill });
         let letter = setter.line(&letter(item.option).to_string(), Bold, false);
         picture.text(letter, CHIP_TEXT, chip, Side::Middle, middle + CHIP_TEXT * 0.36, on);
         let side = Side::start(self.rtl);

@@ -22,6 +22,7 @@ mod png;
 mod shape;
 mod svg;
 
+pub(crate) use clean::escape;
 pub use clean::{has_rtl, is_rtl};
 pub use palette::PALETTE;
 
@@ -121,9 +122,4 @@ impl Card {
     pub fn missing_glyphs(&self) -> usize {
         layout::lay_out(self).missing()
     }
-}
-
-/// Loads the fonts; otherwise the first picture loads them.
-pub fn load_fonts() {
-    faces::load();
 }

@@ -75,18 +75,6 @@ pub(crate) struct Room {
 }
 
 impl Picture {
-    pub(crate) fn rectangle(
-        &mut self,
-        x: f32,
-        y: f32,
-        width: f32,
-        height: f32,
-        radius: f32,
-        fill: &'static str,
-    ) {
-        self.elements.push(Element::Rectangle { x, y, width, height, radius, fill });
-    }
-
     /// Adds a line at one side of its room. A line that is too wide is set smaller, so that it stays in the
     /// room.
     pub(crate) fn text(&mut self, line: Line, size: f32, room: Room, side: Side, y: f32, fill: &'static str) {
@@ -124,6 +112,7 @@ impl Picture {
 
     /// Fills the whole canvas with one colour.
     pub(crate) fn fill(&mut self, fill: &'static str) {
-        self.rectangle(0.0, 0.0, WIDTH as f32, HEIGHT as f32, 0.0, fill);
+        let (width, height) = (WIDTH as f32, HEIGHT as f32);
+        self.elements.push(Element::Rectangle { x: 0.0, y: 0.0, width, height, radius: 0.0, fill });
     }
 }

@@ -6,12 +6,11 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use ep_kernel::guard::Admission;
 use ep_kernel::{Fault, Kind};
 use ep_site::NO_ISSUER;
-use ep_site::http::{EntityTag, Exchange};
+use ep_site::http::{EntityTag, Exchange, HandlerFuture};
 use futures::FutureExt;
-use futures::future::BoxFuture;
 
 /// Returns the provider's metadata (OpenID Connect Discovery 1.0 §4). Its issuer is the provider, not this service.
-pub(super) fn pass_on(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(super) fn pass_on(exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let absent = || Fault::new(Kind::NotFound, NO_ISSUER);
         let provider = exchange.state.provider.as_ref().ok_or_else(absent)?;

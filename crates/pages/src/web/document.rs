@@ -9,8 +9,8 @@ use ep_kernel::schema::decode;
 use ep_kernel::{Fault, Kind};
 use ep_polling::ModelChoice;
 use ep_site::http::{AppState, Exchange, RequestHead};
-use ep_site::{Changes, Document, PollPrice};
-use ep_tools::polls::{EstimatePoll, FREE_PRESET};
+use ep_site::{Changes, Document};
+use ep_tools::polls::{EstimatePoll, Estimates, FREE_PRESET};
 use serde_json::json;
 
 use super::operation::ask;
@@ -47,8 +47,7 @@ async fn has_free_models(state: &AppState) -> Option<bool> {
 }
 
 /// Estimates the price of a poll with default arguments; `None` if no models are available.
-async fn price(state: &AppState, head: &RequestHead, admission: &Admission) -> Option<PollPrice> {
+async fn price(state: &AppState, head: &RequestHead, admission: &Admission) -> Option<Estimates> {
     let estimate = ask::<EstimatePoll>(state, head, admission, decode(json!({})).ok()?);
-    let estimate = tokio::time::timeout(PRICE_TIMEOUT, estimate).await.ok()?.ok()?;
-    PollPrice::of(estimate)
+    tokio::time::timeout(PRICE_TIMEOUT, estimate).await.ok()?.ok()
 }

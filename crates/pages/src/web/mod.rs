@@ -91,14 +91,12 @@ use HandlerFn::{Plain, WithState};
 static ENDPOINTS: [(Route, HandlerFn); 48] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
-            .media_types(HTML_AND_MARKDOWN)
             .query(&login::QUERY)
             .personal(),
         Plain(login::sign_in::show),
     ),
     (
         page(DASHBOARD, DASHBOARD_PATH, "The account page of the signed-in browser.")
-            .media_types(HTML_AND_MARKDOWN)
             .query(&account::QUERY)
             .personal(),
         Plain(account::show),
@@ -138,7 +136,6 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
     (opened(BATCH_FORMS.cancellation, "/batches/cancel"), Plain(to_page_of_form)),
     (
         page(EVALUATION_PAGE, "/evaluations/{evaluation_id}", "The page of an evaluation of models.")
-            .media_types(HTML_AND_MARKDOWN)
             .faults(&evaluation::FAULTS)
             .personal(),
         Plain(evaluation::show),
@@ -147,11 +144,7 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
     (opened(EVALUATION_FORMS.0, "/evaluations/share"), Plain(to_page_of_form)),
     (form(EVALUATION_FORMS.1, "/evaluations/delete", "Deletes an evaluation."), Plain(evaluation::delete)),
     (opened(EVALUATION_FORMS.1, "/evaluations/delete"), Plain(to_page_of_form)),
-    (
-        page(HOME, "/", "The start page, with a form for a poll.")
-            .media_types(HTML_AND_MARKDOWN),
-        WithState(start::show),
-    ),
+    (page(HOME, "/", "The start page, with a form for a poll."), WithState(start::show)),
     (form(ASK, ASK_PATH, "Asks the poll of the start page's form."), WithState(start::ask)),
     (
         Route::form(Method::Get, ASK, ASK_PATH, "The start page with the form that has waited for a sign-in.")
@@ -159,14 +152,9 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
             .query(&start::RESUME_QUERY),
         WithState(start::resume),
     ),
-    (
-        page(EMBED, "/embed/{poll_id}", "A poll in a frame for other websites.")
-            .media_types(HTML_AND_MARKDOWN),
-        WithState(result::embed),
-    ),
+    (page(EMBED, "/embed/{poll_id}", "A poll in a frame for other websites."), WithState(result::embed)),
     (
         page(MODELS_PAGE, "/models", "The models page.")
-            .media_types(HTML_AND_MARKDOWN)
             .query(&models::QUERY)
             .faults(&models::FAULTS),
         Plain(models::page),
@@ -179,8 +167,7 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
         Plain(models::markdown),
     ),
     (
-        page(CALIBRATION_PAGE, "/calibration", "The page that compares the agreement of panels with people's judgements.")
-            .media_types(HTML_AND_MARKDOWN),
+        page(CALIBRATION_PAGE, "/calibration", "The page that compares the agreement of panels with people's judgements."),
         Plain(calibration::page),
     ),
     (
@@ -190,20 +177,17 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
     ),
     (
         page(HOW_SURE, "/how-sure", "The page about the confidence of a result, with a poll to try.")
-            .media_types(HTML_AND_MARKDOWN)
             .query(&how_sure::QUERY),
         Plain(how_sure::show),
     ),
     (
         page(RESULTS, "/results", "The page that opens a result by its link.")
-            .media_types(HTML_AND_MARKDOWN)
             .query(&results::QUERY)
             .faults(&results::FAULTS),
         WithState(results::show),
     ),
     (
         page(DOCS, "/docs", "The start of the documentation, and the results of a search in it.")
-            .media_types(HTML_AND_MARKDOWN)
             .query(&docs::QUERY),
         WithState(docs::show),
     ),
@@ -212,8 +196,7 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
             OPERATION_PAGE,
             "/api/docs/{operation}",
             "The page of an operation: code, fields and errors. The suffix .md selects Markdown.",
-        )
-        .media_types(HTML_AND_MARKDOWN),
+        ),
         WithState(docs::operation),
     ),
     (
@@ -261,10 +244,7 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
         Route::redirect(LOGOUT, "/api/auth/logout", "Signs this browser out.").media_types(&["text/html"]),
         Plain(login::logout::handle),
     ),
-    (
-        Route::probe("liveness", "/healthz", "Liveness: 200 while the process serves requests."),
-        Plain(probes::liveness),
-    ),
+    (Route::probe("liveness", "/healthz", "Liveness: 200 while the process serves requests."), Plain(probes::liveness)),
     (
         Route::probe(
             "readiness",
@@ -296,7 +276,7 @@ pub fn endpoints() -> impl Iterator<Item = (Route, Handler)> {
 }
 
 const fn page(name: &'static str, path: &'static str, summary: &'static str) -> Route {
-    Route::page(name, path, summary).rate(Rate::Results)
+    Route::page(name, path, summary).rate(Rate::Results).media_types(HTML_AND_MARKDOWN)
 }
 
 const fn form(name: &'static str, path: &'static str, summary: &'static str) -> Route {

@@ -6,21 +6,17 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use ep_kernel::guard::Admission;
 use ep_kernel::{Fault, Kind};
 use ep_site::http;
-use ep_site::http::{Exchange, Stopping};
+use ep_site::http::{Exchange, HandlerFuture, Stopping};
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::json;
 
 /// Succeeds while the process serves requests. It ignores the database, because a restart would not repair it.
-pub(super) fn liveness(_: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(super) fn liveness(_: Exchange, _: Admission) -> HandlerFuture {
     std::future::ready(Ok(state("ok"))).boxed()
 }
 
 /// Fails while the service is stopping or the database is unavailable, so that traffic goes to another replica.
-pub(super) fn readiness(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(super) fn readiness(exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         if exchange.request.extensions().get::<Stopping>().is_some() {
             return Err(stopping());

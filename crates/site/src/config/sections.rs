@@ -1,5 +1,7 @@
 //! The sections of the settings. `default.toml` documents each setting.
 
+#![expect(missing_docs, reason = "every setting is documented in default.toml")]
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -12,7 +14,6 @@ use serde::Deserialize;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Server {
     pub listen: SocketAddr,
     pub base_url: String,
@@ -30,7 +31,6 @@ pub struct Server {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Operator {
     pub name: String,
     pub url: String,
@@ -45,7 +45,6 @@ pub struct Operator {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Content {
     pub search: bool,
     pub ai_input: bool,
@@ -54,7 +53,6 @@ pub struct Content {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Database {
     pub url: SecretString,
     pub max_stored_mib: u32,
@@ -63,7 +61,6 @@ pub struct Database {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Upstream {
     pub url: String,
     pub api_key: SecretString,
@@ -90,14 +87,12 @@ pub enum Demo {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Billing {
     pub mode: BillingMode,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Accounts {
     pub keys_read_account: bool,
     pub mcp_accept_user_id: bool,
@@ -108,7 +103,6 @@ pub struct Accounts {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Sessions {
     pub idle_hours: u32,
     pub max_days: u32,
@@ -116,7 +110,6 @@ pub struct Sessions {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Stripe {
     pub secret_key: SecretString,
     pub webhook_secrets: Vec<SecretString>,
@@ -125,7 +118,6 @@ pub struct Stripe {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Auth {
     pub issuer_url: String,
     pub client_id: String,
@@ -134,7 +126,6 @@ pub struct Auth {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Chain {
     pub network: String,
     pub rpc_url: SecretString,
@@ -142,7 +133,6 @@ pub struct Chain {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct X402 {
     pub facilitator_url: String,
     pub pay_to: String,
@@ -164,14 +154,12 @@ pub enum BillingMode {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Webhooks {
     pub allowed_networks: Vec<IpNet>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Limits {
     pub per_minute: u32,
     pub anonymous_per_minute: u32,
@@ -183,7 +171,6 @@ pub struct Limits {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Polls {
     pub deadline_ms: u64,
     pub lease_ms: u64,
@@ -197,7 +184,6 @@ pub struct Polls {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct OpenAi {
     pub aliases: Vec<ModelAlias>,
 }
@@ -246,7 +232,6 @@ impl TryFrom<String> for ModelAlias {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Telemetry {
     pub metrics_listen: String,
     pub log: String,

@@ -16,13 +16,8 @@ pub struct FaultPage<'a> {
     inner: Content,
 }
 
-/// A fault in Markdown.
 #[derive(Template)]
 #[template(path = "layout/fault.md")]
-struct FaultText<'a> {
-    inner: &'a Content,
-}
-
 struct Content {
     status: u16,
     title: String,
@@ -186,7 +181,7 @@ impl<'a> FaultPage<'a> {
 
     /// Renders the page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
-        FaultText { inner: &self.inner }.render()
+        self.inner.render()
     }
 }
 

@@ -7,7 +7,7 @@ mod markdown;
 mod passages;
 mod plot_names;
 
-use askama::Error;
+use askama::{Error, Template};
 use serde_json::Value;
 
 use crate::names::LOGO;
@@ -21,9 +21,7 @@ pub use markdown::{Text, below, linked_text, one_line, text, title};
 pub use passages::{Passage, passages};
 
 /// A page for a single visit.
-pub trait Renders {
-    /// Renders the page as HTML.
-    fn html(&self) -> askama::Result<String>;
+pub trait Renders: Template {
     /// Renders the page as Markdown.
     fn markdown(&self) -> askama::Result<String>;
     /// True if the visitor is not signed in: the response then clears the cookie of an expired session.

@@ -83,48 +83,35 @@ pub struct Route {
     pub page: Option<&'static str>,
 }
 
+macro_rules! setters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {$(
+        $(#[$doc])*
+        pub const fn $field(mut self, $field: $type) -> Self {
+            self.$field = $field;
+            self
+        }
+    )*};
+}
+
 /// Modifiers, each for one field.
 impl Route {
-    /// Sets the access.
-    pub const fn access(mut self, access: Access) -> Self {
-        self.access = access;
-        self
-    }
-
-    /// Sets the effect.
-    pub const fn effect(mut self, effect: Effect) -> Self {
-        self.effect = effect;
-        self
-    }
-
-    /// Sets the rate limit.
-    pub const fn rate(mut self, rate: Rate) -> Self {
-        self.rate = rate;
-        self
-    }
-
-    /// Sets the query parameters.
-    pub const fn query(mut self, query: &'static [QueryParameter]) -> Self {
-        self.query = query;
-        self
-    }
-
-    /// Sets the media types.
-    pub const fn media_types(mut self, media_types: &'static [&'static str]) -> Self {
-        self.media_types = media_types;
-        self
-    }
-
-    /// Sets the kinds of error.
-    pub const fn faults(mut self, faults: &'static [Kind]) -> Self {
-        self.faults = faults;
-        self
-    }
-
-    /// Sets the setting that the route needs.
-    pub const fn needs(mut self, needs: Needs) -> Self {
-        self.needs = needs;
-        self
+    setters! {
+        /// Sets the access.
+        access: Access,
+        /// Sets the effect.
+        effect: Effect,
+        /// Sets the rate limit.
+        rate: Rate,
+        /// Sets the query parameters.
+        query: &'static [QueryParameter],
+        /// Sets the media types.
+        media_types: &'static [&'static str],
+        /// Sets the kinds of error.
+        faults: &'static [Kind],
+        /// Sets the setting that the route needs.
+        needs: Needs,
+        /// Sets the maximum size of the request body, in bytes.
+        max_body: usize,
     }
 
     /// Marks the route as a page of one visitor.
@@ -142,12 +129,6 @@ impl Route {
     /// Sets the deadline.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
-        self
-    }
-
-    /// Sets the maximum size of the request body, in bytes.
-    pub const fn max_body(mut self, bytes: usize) -> Self {
-        self.max_body = bytes;
         self
     }
 }

@@ -8,7 +8,6 @@ use std::fmt::Write;
 
 use ep_kernel::{Spec, Tool};
 use ep_site::layout::title;
-use ep_site::names::LABELS_GUIDE;
 use ep_site::rail::RailGuide;
 use ep_site::{Offer, Site};
 use ep_tools::account::GetBalance;
@@ -22,12 +21,7 @@ use crate::documents::skills::SKILL;
 
 /// The guide to clients: several pages show parts of it.
 pub(in crate::documents) const CLIENTS_FILE: &str = include_str!("../../../../../docs/clients.md");
-const OAUTH_FILE: &str = include_str!("../../../../../docs/oauth.md");
-const SHARING_FILE: &str = include_str!("../../../../../docs/sharing.md");
 const OPENAI_FILE: &str = include_str!("../../../../../docs/openai.md");
-const WEBHOOKS_FILE: &str = include_str!("../../../../../docs/webhooks.md");
-const LABELS_FILE: &str = include_str!("../../../../../docs/labels.md");
-const PACE_FILE: &str = include_str!("../../../../../docs/pace.md");
 /// The example service URL in the guides.
 const EXAMPLE: &str = "https://polls.example.com";
 /// The example deposit chain in the guides.
@@ -121,15 +115,6 @@ pub(super) const FUNDING: Guide = Guide {
     title: |site| site.settings.offer.charges.then(|| FUNDING_TITLE.to_owned()),
     markdown: funding,
 };
-pub(in crate::documents) const SHARING: Guide = Guide {
-    name: "guide_sharing",
-    twin: "guide_sharing_markdown",
-    about: "Share a result by its link, embed it in a website, download it, or keep it private.",
-    chapter: FURTHER,
-    file: "sharing.md",
-    title: |_| title(SHARING_FILE).map(str::to_owned),
-    markdown: |site| Some(at(site, SHARING_FILE)),
-};
 pub(in crate::documents) const OPENAI: Guide = Guide {
     name: "guide_openai",
     twin: "guide_openai_markdown",
@@ -162,42 +147,28 @@ pub(super) const OPENAI_CLIENTS: Guide = Guide {
         Some(format!("# {OPENAI_CLIENTS_TITLE}\n{}", clients.replace("\n### ", "\n## ")))
     },
 };
-pub(in crate::documents) const WEBHOOKS: Guide = Guide {
-    name: "guide_webhooks",
-    twin: "guide_webhooks_markdown",
-    about: "Receive a notification when a poll ends, and verify its sender.",
-    chapter: FURTHER,
-    file: "webhooks.md",
-    title: |_| title(WEBHOOKS_FILE).map(str::to_owned),
-    markdown: |site| Some(at(site, WEBHOOKS_FILE)),
-};
-pub(in crate::documents) const LABELS: Guide = Guide {
-    name: LABELS_GUIDE,
-    twin: "guide_labels_markdown",
-    about: "Label the rows of a file by the votes of a panel, choose the panel, and prove how many labels are wrong at most.",
-    chapter: FURTHER,
-    file: "labels.md",
-    title: |_| title(LABELS_FILE).map(str::to_owned),
-    markdown: |site| Some(at(site, LABELS_FILE)),
-};
-pub(in crate::documents) const PACE: Guide = Guide {
-    name: "guide_pace",
-    twin: "guide_pace_markdown",
-    about: "Choose between fewer calls and less waiting: the number of concurrent calls of a poll.",
-    chapter: FURTHER,
-    file: "pace.md",
-    title: |_| title(PACE_FILE).map(str::to_owned),
-    markdown: |site| Some(at(site, PACE_FILE)),
-};
-pub(in crate::documents) const OAUTH: Guide = Guide {
-    name: "guide_oauth",
-    twin: "guide_oauth_markdown",
-    about: "Call with access tokens of an identity provider: scopes, metadata and accounts.",
-    chapter: FURTHER,
-    file: "oauth.md",
-    title: |_| title(OAUTH_FILE).map(str::to_owned),
-    markdown: |site| Some(at(site, OAUTH_FILE)),
-};
+macro_rules! files {
+    ($($guide:ident $name:literal $file:literal $about:literal)*) => {$(
+        pub(in crate::documents) const $guide: Guide = Guide {
+            name: $name,
+            twin: concat!($name, "_markdown"),
+            about: $about,
+            chapter: FURTHER,
+            file: $file,
+            title: |_| title(include_str!(concat!("../../../../../docs/", $file))).map(str::to_owned),
+            markdown: |site| Some(at(site, include_str!(concat!("../../../../../docs/", $file)))),
+        };
+    )*};
+}
+
+// Guides that are files of `docs`.
+files! {
+    SHARING "guide_sharing" "sharing.md" "Share a result by its link, embed it in a website, download it, or keep it private."
+    WEBHOOKS "guide_webhooks" "webhooks.md" "Receive a notification when a poll ends, and verify its sender."
+    LABELS "guide_labels" "labels.md" "Label the rows of a file by the votes of a panel, choose the panel, and prove how many labels are wrong at most."
+    PACE "guide_pace" "pace.md" "Choose between fewer calls and less waiting: the number of concurrent calls of a poll."
+    OAUTH "guide_oauth" "oauth.md" "Call with access tokens of an identity provider: scopes, metadata and accounts."
+}
 const FRAMEWORKS_TITLE: &str = "Agent frameworks";
 pub(super) const FRAMEWORKS: Guide = Guide {
     name: "guide_frameworks",
@@ -370,10 +341,10 @@ mod tests {
         assert_eq!(offered(&offer(BillingMode::Prepaid), text), "A, paid.\n\nB.\n");
         assert_eq!(offered(&offer(BillingMode::Off), text), "A.\n\nB.\n");
         let markers = |file: &str| (file.matches("<!-- if ").count(), file.matches("<!-- end -->").count());
-        for file in
-            [CLIENTS_FILE, OPENAI_FILE, OAUTH_FILE, PACE_FILE, WEBHOOKS_FILE, SHARING_FILE, LABELS_FILE]
-        {
-            assert_eq!(markers(file).0, markers(file).1);
+        for name in ["clients", "openai", "oauth", "pace", "webhooks", "sharing", "labels"] {
+            let file = format!("{}/../../docs/{name}.md", env!("CARGO_MANIFEST_DIR"));
+            let (begun, ended) = markers(&std::fs::read_to_string(file).unwrap());
+            assert_eq!(begun, ended, "{name}");
         }
     }
 

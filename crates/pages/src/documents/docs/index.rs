@@ -2,14 +2,14 @@
 
 use askama::Template;
 use axum::body::Bytes;
+use ep_kernel::tool::Entry;
 use ep_site::layout::{Layout, own};
 use ep_site::names::{API_REFERENCE, ASYNCAPI, DOCS, MCP_PAGE, OPENAPI};
 use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};
 
 use super::guides::GUIDES;
 use super::navigation::Frame;
-use super::nouns::{nouns, page_url};
-use super::reference::first_sentence;
+use super::nouns::{Noun, nouns, page_url};
 use crate::documents::page::{bytes, layout};
 use crate::documents::prose;
 
@@ -40,21 +40,18 @@ pub(in crate::documents) const MARKDOWN: Document =
 struct Page<'a> {
     page: Layout<'a>,
     frame: Frame,
-    inner: Content,
+    inner: Content<'a>,
 }
 
 #[derive(Template)]
 #[template(path = "documents/docs/index.md")]
-struct PageText {
-    inner: Content,
-}
-
-struct Content {
+struct Content<'a> {
     title: &'static str,
     about: &'static str,
     links: Vec<Link>,
     chapters: Vec<Chapter>,
-    groups: Vec<Group>,
+    nouns: Vec<Noun>,
+    site: &'a Site,
 }
 
 /// A link to another description of the service.
@@ -75,19 +72,10 @@ struct GuideLink {
     url: String,
 }
 
-/// The operations on one noun.
-struct Group {
-    name: String,
-    about: String,
-    operations: Vec<Operation>,
-}
-
-struct Operation {
-    title: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    brief: &'static str,
-    url: String,
+impl Content<'_> {
+    fn url(&self, entry: &Entry) -> String {
+        page_url(self.site, entry)
+    }
 }
 
 fn html(site: &Site) -> Option<Bytes> {
@@ -96,10 +84,10 @@ fn html(site: &Site) -> Option<Bytes> {
 }
 
 fn markdown(site: &Site) -> Option<Bytes> {
-    prose::bytes(&PageText { inner: content(site) })
+    prose::bytes(&content(site))
 }
 
-fn content(site: &Site) -> Content {
+fn content(site: &Site) -> Content<'_> {
     let mut chapters: Vec<Chapter> = Vec::new();
     for guide in &GUIDES {
         let Some(title) = (guide.title)(site) else { continue };
@@ -109,16 +97,6 @@ fn content(site: &Site) -> Content {
             None => chapters.push(Chapter { title: guide.chapter, guides: vec![link] }),
         }
     }
-    let groups = nouns(site).into_iter().map(|noun| {
-        let operations = noun.entries.into_iter().map(|entry| Operation {
-            title: entry.spec.title,
-            name: entry.spec.name,
-            summary: entry.spec.summary,
-            brief: first_sentence(entry.spec.summary),
-            url: page_url(site, entry),
-        });
-        Group { operations: operations.collect(), name: noun.name, about: noun.about }
-    });
     let links = LINKS.iter().filter_map(|(name, title)| Some(Link { title, url: site.url_of(name)? }));
-    Content { title: TITLE, about: ABOUT, links: links.collect(), chapters, groups: groups.collect() }
+    Content { title: TITLE, about: ABOUT, links: links.collect(), chapters, nouns: nouns(site), site }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::share_image::escape;
+
 /// HTML under construction.
 #[derive(Default)]
 pub(super) struct Markup(String);
@@ -15,15 +17,7 @@ impl Markup {
 
     /// Appends escaped text.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        for c in text.chars() {
-            match c {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                other => self.0.push(other),
-            }
-        }
+        self.0.push_str(&escape(text));
         self
     }
 

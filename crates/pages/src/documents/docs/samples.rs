@@ -4,7 +4,7 @@ use ep_kernel::method::Method;
 use ep_kernel::{Access, Agents, Entry, Rest};
 use ep_site::names::SESSION_COOKIE;
 use ep_site::{Route, Site};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
 use super::literal::{Language, literal};
@@ -251,10 +251,6 @@ fn message(site: &Site, entry: &Entry, example: &Value) -> Option<Sample> {
 
 /// Returns a request of JSON-RPC 2.0.
 fn envelope(method: &str, params: Value) -> String {
-    let mut request = Map::new();
-    request.insert("jsonrpc".to_owned(), "2.0".into());
-    request.insert("id".to_owned(), 1.into());
-    request.insert("method".to_owned(), method.into());
-    request.insert("params".to_owned(), params);
-    literal(&Value::Object(request), Language::Json, 0)
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    literal(&request, Language::Json, 0)
 }

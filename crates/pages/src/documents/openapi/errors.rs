@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use ep_kernel::method::Method;
 use ep_kernel::fault::Row;
+use ep_kernel::method::Method;
 use ep_kernel::{Access, Kind, Rate};
 use ep_site::Route;
 use serde_json::{Value, json};

@@ -22,33 +22,30 @@ pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
 
 /// Returns the header parameters that operations share.
 pub(super) fn shared() -> Value {
+    let last = json!({ "type": "integer", "minimum": 0, "maximum": MAX_ROSTER });
     json!({
         IDEMPOTENCY_KEY: idempotency_key(
             "A request runs once per key: a repeated request gets the response of the first one. Use a new UUID.",
         ),
-        IF_NONE_MATCH: {
-            "name": IF_NONE_MATCH,
-            "in": "header",
-            "description": "The entity tag of the caller's copy: if it is current, the response is 304 without a body.",
-            "schema": { "type": "string" },
-        },
-        LAST_EVENT: {
-            "name": LAST_EVENT,
-            "in": "header",
-            "description": "The id of the last event received: the stream continues after it.",
-            "schema": { "type": "integer", "minimum": 0, "maximum": MAX_ROSTER },
-        },
+        IF_NONE_MATCH: described(
+            IF_NONE_MATCH,
+            "The entity tag of the caller's copy: if it is current, the response is 304 without a body.",
+            json!({ "type": "string" }),
+        ),
+        LAST_EVENT: described(LAST_EVENT, "The id of the last event received: the stream continues after it.", last),
     })
+}
+
+/// Describes a header of requests.
+pub(super) fn described(name: &str, description: &str, schema: Value) -> Value {
+    json!({ "name": name, "in": "header", "description": description, "schema": schema })
 }
 
 /// Returns the idempotency key parameter with its pattern.
 pub(super) fn idempotency_key(description: &str) -> Value {
-    json!({
-        "name": IDEMPOTENCY_KEY,
-        "in": "header",
-        "description": description,
-        "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^([!#-\\[\\]-~]([ !#-\\[\\]-~]*[!#-\\[\\]-~])?|\"[ !#-\\[\\]-~]+\")$" },
-    })
+    let pattern = "^([!#-\\[\\]-~]([ !#-\\[\\]-~]*[!#-\\[\\]-~])?|\"[ !#-\\[\\]-~]+\")$";
+    let schema = json!({ "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": pattern });
+    described(IDEMPOTENCY_KEY, description, schema)
 }
 
 /// Returns a reference to a shared header parameter.

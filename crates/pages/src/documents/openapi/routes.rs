@@ -40,8 +40,8 @@ pub(super) fn placeholder(route: &Route, name: &str) -> Value {
     let aliases = document.aliases.iter().filter(|aliases| aliases.path == route.path);
     let mut values = aliases.flat_map(|aliases| aliases.values).filter(|(known, _)| *known == name);
     // Clients percent-encode values, so values that are already encoded are left out.
-    let values = values.next().into_iter().flat_map(|(_, values)| *values);
-    let values: Vec<&&str> = values.filter(|value| !value.contains('%')).collect();
+    let values = values.next().into_iter().flat_map(|(_, values)| values.split(' '));
+    let values: Vec<&str> = values.filter(|value| !value.contains('%')).collect();
     json!({ "type": "string", "enum": values })
 }
 
@@ -145,7 +145,8 @@ fn payment(pieces: &mut Pieces<'_>, route: &Route, proof: &Proof, example: &str)
     let schema = pieces.schema(&(proof.request)(), Side::Request);
     let receipt = pieces.schema(&(proof.receipt)(), Side::Response);
     let required = pieces.schema(&(proof.required)(), Side::Response);
-    let header = |(name, description): &(&str, &str)| json!({ "name": name, "in": "header", "description": description, "schema": { "type": "string" } });
+    let text = json!({ "type": "string" });
+    let header = |(name, description): &(&str, &str)| parameters::described(name, description, text.clone());
     let key = parameters::idempotency_key(
         "Returned with the response. A repeated payment is recognised by the payment itself, so that it is credited \
          once under any key.",
@@ -173,12 +174,11 @@ fn payment(pieces: &mut Pieces<'_>, route: &Route, proof: &Proof, example: &str)
 fn protocol(pieces: &mut Pieces<'_>, route: &Route, endpoint: ProtocolRoute) -> Part {
     let described = (endpoint.describe)(route.method, &route.path);
     // The protocols refuse a malformed key in their own form of an error, with status 200.
-    let key = json!({
-        "name": IDEMPOTENCY_KEY,
-        "in": "header",
-        "description": "The same call under the same key runs once: a repetition gets the response of the first one.",
-        "schema": { "type": "string" },
-    });
+    let key = parameters::described(
+        IDEMPOTENCY_KEY,
+        "The same call under the same key runs once: a repetition gets the response of the first one.",
+        json!({ "type": "string" }),
+    );
     let parameters = if endpoint.opens_polls { vec![key] } else { Vec::new() };
     let base = Part { parameters, ..plain(route) };
     let (title, description) = match described.about {

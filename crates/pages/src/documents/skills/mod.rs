@@ -120,8 +120,9 @@ fn bundle(site: &Site) -> Option<Bytes> {
         .aliases
         .iter()
         .map(|family| {
-            let values = family.values.iter().map(|(name, values)| ((*name).to_owned(), json!(values)));
-            json!({ "path": family.path, "values": values.collect::<serde_json::Map<_, _>>() })
+            let values = family.values.iter();
+            let values = values.map(|(name, values)| ((*name).to_owned(), values.split(' ').collect()));
+            json!({ "path": family.path, "values": values.collect::<serde_json::Map<String, Value>>() })
         })
         .collect();
     json_text(&json!({

@@ -7,11 +7,10 @@ use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
 use ep_kernel::guard::Admission;
 use ep_kernel::{Fault, ToolPorts};
-use ep_site::http::{AppState, Exchange, Form, protect};
+use ep_site::http::{AppState, Exchange, Form, HandlerFuture, protect};
 use ep_store::UserId;
 use ep_tools::account::{DeleteAccount, ExportAccount, export_page};
 use ep_tools::polls::DeletePoll;
-use futures::future::BoxFuture;
 use futures::{FutureExt, stream};
 use serde_json::{Value, json};
 
@@ -24,10 +23,7 @@ const PAGE: u32 = 100;
 const ATTACHMENT: &str = "attachment; filename=\"ensemble-poll-data.json\"";
 
 /// Deletes a poll. The form explains the consequences first and requires the poll's id.
-pub(crate) fn delete_poll(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn delete_poll(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, ACCOUNT_FORMS.poll_deletion, async |visitor: &Visitor<'_>, form: &Form| {
         let input = json!({ "poll_id": form.text("poll_id"), "confirm": form.text("confirm") });
         visitor.change::<DeletePoll>(input, form).await?;
@@ -37,10 +33,7 @@ pub(crate) fn delete_poll(
 }
 
 /// Deletes the account after its visitor has entered its name.
-pub(crate) fn delete_account(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn delete_account(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, ACCOUNT_FORMS.deletion, async |visitor: &Visitor<'_>, form: &Form| {
         let forfeit_balance = form.text("forfeit_balance") == "yes";
         let input = json!({ "confirm": form.text("confirm"), "forfeit_balance": forfeit_balance });
@@ -51,7 +44,7 @@ pub(crate) fn delete_account(
 }
 
 /// Downloads all data stored about the visitor's account.
-pub(crate) fn export(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn export(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, ACCOUNT_FORMS.export, async |visitor: &Visitor<'_>, _: &Form| {
         let first = visitor.json_of::<ExportAccount>(json!({ "limit": PAGE })).await?;
         Ok(Done::Export(visitor.account()?, first))

@@ -1,28 +1,22 @@
 //! The forms of the account page that change keys, polls and money.
 
-use axum::body::Body;
-use axum::http::Response;
 use ep_kernel::Fault;
 use ep_kernel::guard::Admission;
 use ep_site::deposit::{DEPOSITS, amount_rule, cents_of};
-use ep_site::http::{Exchange, Form};
+use ep_site::http::{Exchange, Form, HandlerFuture};
 use ep_site::layout::uncapitalized;
 use ep_site::names::ACCOUNT_FORMS;
 use ep_tools::account::{CheckoutLink, CreateCheckout};
 use ep_tools::keys::{CreateKey, RevokeKey};
 use ep_tools::polls::CancelPoll;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::json;
 
 use super::visitor::Visitor;
 use super::{Done, sent};
 
 /// Creates a key and shows it once.
-pub(crate) fn create_key(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn create_key(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, ACCOUNT_FORMS.keys, async |visitor: &Visitor<'_>, form: &Form| {
         let mut input = json!({ "label": form.text("label") });
         // An empty scope is refused: without one, the key could do everything.
@@ -35,10 +29,7 @@ pub(crate) fn create_key(
 }
 
 /// Revokes a key.
-pub(crate) fn revoke_key(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn revoke_key(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, ACCOUNT_FORMS.revocation, async |visitor: &Visitor<'_>, form: &Form| {
         visitor.change::<RevokeKey>(json!({ "key_id": form.text("key_id") }), form).await?;
         Ok(Done::Elsewhere("?done=revoked#keys"))
@@ -48,10 +39,7 @@ pub(crate) fn revoke_key(
 
 /// Begins a payment on the processor's page. CSP `form-action` forbids a redirect to another website, so the response is a page with
 /// a link.
-pub(crate) fn checkout(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn checkout(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, ACCOUNT_FORMS.checkout, async |visitor: &Visitor<'_>, form: &Form| {
         let cents = chosen_cents(form)
             .ok_or_else(|| Fault::invalid("amount", format!("{}.", uncapitalized(&amount_rule()))))?;
@@ -80,10 +68,7 @@ fn without_separators(amount: &str) -> String {
 }
 
 /// Cancels a poll. Its votes stay.
-pub(crate) fn cancel_poll(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn cancel_poll(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, ACCOUNT_FORMS.cancellation, async |visitor: &Visitor<'_>, form: &Form| {
         visitor.change::<CancelPoll>(json!({ "poll_id": form.text("poll_id") }), form).await?;
         Ok(Done::Elsewhere("?done=cancelled#polls"))

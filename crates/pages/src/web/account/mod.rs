@@ -21,21 +21,18 @@ mod view;
 mod visitor;
 
 use axum::body::Body;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
-};
+use axum::http::header::{HeaderMap, RETRY_AFTER, SET_COOKIE};
 use axum::http::{Response, StatusCode};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::SessionChange;
 use ep_kernel::{Fault, Kind};
-use ep_site::http::{AppState, Exchange, Form, RequestHead, protect, session_cookie};
+use ep_site::http::{AppState, Exchange, Form, HandlerFuture, RequestHead, protect, session_cookie};
 use ep_site::layout::{Renders, own, return_to};
 use ep_site::names::{DASHBOARD_PATH, LOGIN_PAGE};
 use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
 use ep_store::UserId;
 use ep_tools::keys::CreatedKey;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::Value;
 
 pub(in crate::web) use self::amounts::figure;
@@ -44,6 +41,7 @@ pub(in crate::web) use self::moments::Moment;
 use self::page_data::AccountView;
 use self::signed_out::{AccountGonePage, CheckoutPage, SignedOutPage};
 pub(crate) use self::visitor::Visitor;
+use super::public_page::{page_headers, with_headers};
 use super::see_other;
 
 /// Query parameters of the page.
@@ -63,7 +61,7 @@ const PAGES: u32 = 100_000;
 const DELETED: &str = "deleted";
 
 /// Shows the account page, or redirects visitors without a session to the sign-in page.
-pub(crate) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn show(exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let Some(visitor) = Visitor::of(&state, &head).await? else {
@@ -164,7 +162,7 @@ pub(super) async fn sent(
 }
 
 /// Shows the page after the deletion of an account; it can be reloaded. Other visits redirect to the account page.
-pub(crate) fn gone(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn gone(exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
@@ -198,16 +196,11 @@ pub(crate) fn answered(
     let (text, media_type) = if wants_markdown(request) {
         (page.markdown().map_err(Fault::internal)?, MARKDOWN)
     } else {
-        (page.html().map_err(Fault::internal)?, HTML)
+        (page.render().map_err(Fault::internal)?, HTML)
     };
-    let mut response = Response::new(Body::from(text));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(VARY, HeaderValue::from_static("accept, cookie"));
-    protect(headers);
+    let mut response = with_headers(text, page_headers(media_type, "no-store", "accept, cookie", protect));
     if page.is_for_nobody() {
-        forget(state, head, headers);
+        forget(state, head, response.headers_mut());
     }
     Ok(response)
 }

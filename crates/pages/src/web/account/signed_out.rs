@@ -4,9 +4,7 @@ use askama::Template;
 use ep_kernel::Fault;
 use ep_site::Site;
 use ep_site::http::Form;
-use ep_site::layout::message;
-use ep_site::layout::{Article, Layout};
-use ep_site::layout::{Renders, own};
+use ep_site::layout::{Layout, Renders, Text, message, own, text};
 use ep_site::names::{DASHBOARD, LOGIN_PAGE};
 use ep_site::rail::CheckoutForm;
 
@@ -41,10 +39,6 @@ impl<'a> SignedOutPage<'a> {
 }
 
 impl Renders for SignedOutPage<'_> {
-    fn html(&self) -> askama::Result<String> {
-        self.render()
-    }
-
     fn markdown(&self) -> askama::Result<String> {
         Ok(match &self.wait {
             Some((seconds, why)) => {
@@ -63,9 +57,11 @@ impl Renders for SignedOutPage<'_> {
 }
 
 /// The page after the deletion of an account.
+#[derive(Template)]
+#[template(path = "layout/article.html")]
 pub struct AccountGonePage<'a> {
-    page: Article<'a>,
-    text: &'static str,
+    page: Layout<'a>,
+    text: Text,
 }
 
 /// The text of that page in Markdown.
@@ -76,19 +72,14 @@ impl<'a> AccountGonePage<'a> {
     /// Creates the page.
     pub fn new(site: &'a Site) -> Self {
         let about = "You are signed out, and your keys no longer work.".to_owned();
-        let layout =
-            Layout { noindex: true, ..Layout::new(site, "Your account is deleted".to_owned(), about) };
-        Self { page: Article::new(layout, GONE), text: GONE }
+        let page = Layout { noindex: true, ..Layout::new(site, "Your account is deleted".to_owned(), about) };
+        Self { page, text: text(GONE, &site.settings.base_url) }
     }
 }
 
 impl Renders for AccountGonePage<'_> {
-    fn html(&self) -> askama::Result<String> {
-        self.page.render()
-    }
-
     fn markdown(&self) -> askama::Result<String> {
-        Ok(self.text.to_owned())
+        Ok(GONE.to_owned())
     }
 
     fn is_for_nobody(&self) -> bool {
@@ -125,10 +116,6 @@ impl<'a> CheckoutPage<'a> {
 }
 
 impl Renders for CheckoutPage<'_> {
-    fn html(&self) -> askama::Result<String> {
-        self.render()
-    }
-
     fn markdown(&self) -> askama::Result<String> {
         Ok(format!("# {}\n\n{} is paid at <{}>\n", self.form.title, self.amount, self.url))
     }

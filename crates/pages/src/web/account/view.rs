@@ -5,7 +5,7 @@ use ep_site::Site;
 use ep_site::deposit::{DEPOSITS, PRESETS, amount_rule};
 use ep_site::layout::{HeaderVisitor, Layout};
 use ep_site::layout::{Renders, own};
-use ep_site::names::{ACCOUNT_FORMS, BATCH_PAGE, EVALUATION_PAGE, RESULT_PAGE};
+use ep_site::names::{ACCOUNT_FORMS, BATCH_PAGE, DASHBOARD, EVALUATION_PAGE, LOGOUT, RESULT_PAGE};
 use ep_store::{KeyLabel, PastPoll};
 use ep_tools::account::BalanceReply;
 
@@ -14,7 +14,7 @@ use super::batches::BatchRow;
 use super::chart::Chart;
 use super::evaluations::EvaluationRow;
 use super::keys::Keys;
-use super::links::{Addresses, Contact, WayToPay};
+use super::links::{Contact, WayToPay};
 use super::new_key::NewKeyView;
 use super::notices::{Notice, notices, outcome};
 use super::page_data::{AccountData, AccountView};
@@ -31,13 +31,8 @@ pub struct AccountPage<'a> {
     inner: Account,
 }
 
-/// An account's page in Markdown.
 #[derive(Template)]
 #[template(path = "web/account/account.md")]
-struct AccountText<'a> {
-    inner: &'a Account,
-}
-
 struct Account {
     who: String,
     short_name: String,
@@ -81,7 +76,6 @@ struct Account {
     /// The confirmation text of a deletion, and the submitted text.
     name: String,
     confirm: String,
-    forms: Addresses,
 }
 
 impl Account {
@@ -96,7 +90,7 @@ impl<'a> AccountPage<'a> {
         let AccountData { now, user, balance, spending, running, mut past, listed, keys, .. } = data;
         let email = user.email;
         let address = |name: &str| own(&site.links.url(name, &[]));
-        let forms = Addresses::new(address);
+        let path = address(DASHBOARD);
         let more = past.len() > listed;
         past.truncate(listed);
         let index = |number: u32| {
@@ -104,7 +98,7 @@ impl<'a> AccountPage<'a> {
             if !view.search.is_empty() {
                 query.append_pair("search", view.search);
             }
-            format!("{}?{}#polls", forms.page, query.append_pair("page", &number.to_string()).finish())
+            format!("{path}?{}#polls", query.append_pair("page", &number.to_string()).finish())
         };
         let (newer, older) =
             ((view.page > 1).then(|| index(view.page - 1)), more.then(|| index(view.page + 1)));
@@ -127,10 +121,10 @@ impl<'a> AccountPage<'a> {
         let evaluation = |stored| EvaluationRow::new(stored, now, evaluation_page);
         let batches_after = |cursor: String| {
             let mut query = url::form_urlencoded::Serializer::new(String::new());
-            format!("{}?{}#batches", forms.page, query.append_pair("batches", &cursor).finish())
+            format!("{path}?{}#batches", query.append_pair("batches", &cursor).finish())
         };
         let older_batches = data.batches.next_cursor.map(batches_after);
-        let newest_batches = (!view.batches.is_empty()).then(|| format!("{}#batches", forms.page));
+        let newest_batches = (!view.batches.is_empty()).then(|| format!("{path}#batches"));
         let batches = data.batches.batches;
         let listed =
             |polls: Vec<PastPoll>| polls.into_iter().map(|poll| PollRow::new(poll, now, page_of)).collect();
@@ -142,7 +136,7 @@ impl<'a> AccountPage<'a> {
         let inner = Account {
             who: who(&email),
             short_name: short_name(&email),
-            notices: notices(&view, data.funded.as_ref(), &forms.page),
+            notices: notices(&view, data.funded.as_ref(), &path),
             created: view.created.map(|created| NewKeyView::new(site, created, &data.mcp_config)),
             done: outcome(view.done),
             refused: view.refused.map(|(form, fault)| FormRejection::new(form, fault, view.typed, &known)),
@@ -176,7 +170,6 @@ impl<'a> AccountPage<'a> {
             amount: typed(ACCOUNT_FORMS.checkout, "amount"),
             name,
             confirm: typed(ACCOUNT_FORMS.deletion, "confirm"),
-            forms,
         };
         let about = "Balance, polls and API keys of your account.".to_owned();
         let page = Layout::new(site, "Your account".to_owned(), about);
@@ -197,39 +190,11 @@ impl<'a> AccountPage<'a> {
     fn done(&self, section: &str) -> Option<&'static str> {
         self.inner.done.filter(|(concerned, _)| *concerned == section).map(|(_, text)| text)
     }
-
-    fn keys(&self) -> Option<&FormRejection> {
-        self.refused(ACCOUNT_FORMS.keys)
-    }
-
-    fn revocation(&self) -> Option<&FormRejection> {
-        self.refused(ACCOUNT_FORMS.revocation)
-    }
-
-    fn cancellation(&self) -> Option<&FormRejection> {
-        self.refused(ACCOUNT_FORMS.cancellation)
-    }
-
-    fn poll_deletion(&self) -> Option<&FormRejection> {
-        self.refused(ACCOUNT_FORMS.poll_deletion)
-    }
-
-    fn export(&self) -> Option<&FormRejection> {
-        self.refused(ACCOUNT_FORMS.export)
-    }
-
-    fn deletion(&self) -> Option<&FormRejection> {
-        self.refused(ACCOUNT_FORMS.deletion)
-    }
 }
 
 impl Renders for AccountPage<'_> {
-    fn html(&self) -> askama::Result<String> {
-        self.render()
-    }
-
     fn markdown(&self) -> askama::Result<String> {
-        AccountText { inner: &self.inner }.render()
+        self.inner.render()
     }
 }
 

@@ -7,7 +7,7 @@ use ep_polling::{MicroUsd, Timestamp};
 use ep_site::Site;
 use ep_site::layout::{HeaderVisitor, Layout, Renders, one_line, own};
 use ep_site::names::{BATCH_FORMS, BATCH_PAGE};
-use ep_store::{BatchError, BatchStatus, RowCounts};
+use ep_store::{AnswerCounts, BatchError, BatchStatus, RowCounts};
 use ep_tools::batches::{BatchReview, BatchState, ReviewRow, status_text};
 use ep_tools::polls::sentences::number;
 
@@ -26,13 +26,6 @@ pub struct BatchPage<'a> {
     inner: Batch,
 }
 
-/// The page of a batch in Markdown.
-#[derive(Template)]
-#[template(path = "web/batch/batch.md")]
-struct BatchText<'a> {
-    inner: &'a Batch,
-}
-
 /// The part for the owner.
 pub struct OwnerView {
     /// The batch.
@@ -49,6 +42,8 @@ pub struct QueueView<'a> {
     pub now: Timestamp,
 }
 
+#[derive(Template)]
+#[template(path = "web/batch/batch.md")]
 struct Batch {
     id: String,
     name: String,
@@ -65,7 +60,7 @@ struct Batch {
     percent: String,
     /// The pace and the remaining time; empty unless rows are asked.
     pace: String,
-    agreement: Agreement,
+    counts: AnswerCounts,
     /// The row to review.
     row: Option<Row>,
     /// The rows after it.
@@ -74,20 +69,11 @@ struct Batch {
     more: Option<String>,
     cursor: String,
     owner: Option<Owner>,
-    addresses: Addresses,
+    path: String,
+    /// The URL of the state that a script follows.
+    events: String,
     /// The address of the page with its host, to copy and to print.
     link: String,
-}
-
-/// The agreement of the models on the answers.
-struct Agreement {
-    answers: u32,
-    unanimous: u32,
-    unanimous_share: u32,
-    contested: u32,
-    contested_share: u32,
-    undecided: u32,
-    reviewed: u32,
 }
 
 struct Row {
@@ -125,29 +111,6 @@ struct Owner {
     deleted: Option<String>,
 }
 
-/// Addresses of the page, its forms, and its state for the script.
-struct Addresses {
-    page: String,
-    state: String,
-    review: String,
-    sharing: String,
-    cancellation: String,
-}
-
-impl Addresses {
-    fn new(site: &Site, id: &str) -> Self {
-        let url = |name: &str| own(&site.links.url(name, &[]));
-        let of_batch = |name: &str| own(&site.links.url(name, &[("batch_id", id)]));
-        Self {
-            page: of_batch(BATCH_PAGE),
-            state: of_batch("get_batch_review"),
-            review: url(BATCH_FORMS.review),
-            sharing: url(BATCH_FORMS.sharing),
-            cancellation: url(BATCH_FORMS.cancellation),
-        }
-    }
-}
-
 impl<'a> BatchPage<'a> {
     /// Creates the page for a visitor. `owner` is missing for others who read a shared batch.
     pub fn new(
@@ -162,8 +125,8 @@ impl<'a> BatchPage<'a> {
         let done = completed + failed;
         let is_open = found.status.is_open();
         let started = owner.as_ref().and_then(|owner| owner.batch.started_at);
-        let answers = found.answers;
-        let addresses = Addresses::new(site, &id);
+        let of_batch = |name: &str| site.links.url(name, &[("batch_id", &id)]);
+        let (link, events) = (of_batch(BATCH_PAGE), own(&of_batch("get_batch_review")));
         let mut rows = found.queue.into_iter().map(Row::new);
         let mut row = rows.next();
         let mut next: Vec<Row> = rows.collect();
@@ -182,23 +145,16 @@ impl<'a> BatchPage<'a> {
             pace: started
                 .filter(|_| is_open)
                 .map_or_else(String::new, |started| pace(done, total, view.now.since(started))),
-            agreement: Agreement {
-                answers: answers.all,
-                unanimous: answers.unanimous,
-                unanimous_share: share(answers.unanimous, answers.all),
-                contested: answers.contested,
-                contested_share: share(answers.contested, answers.all),
-                undecided: answers.undecided,
-                reviewed: answers.reviewed,
-            },
+            counts: found.answers,
             row,
             next,
             more: found.next_cursor.as_deref().map(after),
             cursor: view.cursor.unwrap_or_default().to_owned(),
             owner: owner.map(|owner| Owner::new(owner, is_open, view.now)),
-            link: site.links.url(BATCH_PAGE, &[("batch_id", &id)]),
+            path: own(&link),
+            link,
+            events,
             id,
-            addresses,
         };
         let about = format!("A batch of {total} questions to several AI models.");
         let title =
@@ -230,7 +186,7 @@ impl Batch {
 
     /// True if there are answers, or may be.
     const fn has_answers(&self) -> bool {
-        self.is_open || self.agreement.answers > 0
+        self.is_open || self.counts.all > 0
     }
 
     /// True if the batch ended before a row was answered.
@@ -238,14 +194,24 @@ impl Batch {
         !self.is_open && self.completed == 0 && !matches!(self.state, BatchStatus::Completed)
     }
 
+    /// The answers on which all votes agree, in per cent.
+    fn unanimous_share(&self) -> u32 {
+        share(self.counts.unanimous, self.counts.all)
+    }
+
+    /// The contested answers, in per cent.
+    fn contested_share(&self) -> u32 {
+        share(self.counts.contested, self.counts.all)
+    }
+
     /// Returns the number of answers with its noun.
     fn answers(&self) -> String {
-        number(self.agreement.answers, "answer")
+        number(self.counts.all, "answer")
     }
 
     /// Returns the number of reviewed rows with its noun.
     fn reviewed(&self) -> String {
-        number(self.agreement.reviewed, "row")
+        number(self.counts.reviewed, "row")
     }
 
     /// Returns the rows of the queue on the page.
@@ -325,12 +291,8 @@ impl Row {
 }
 
 impl Renders for BatchPage<'_> {
-    fn html(&self) -> askama::Result<String> {
-        self.render()
-    }
-
     fn markdown(&self) -> askama::Result<String> {
-        BatchText { inner: &self.inner }.render()
+        self.inner.render()
     }
 }
 

@@ -4,7 +4,7 @@ use askama::Template;
 use ep_kernel::Tool;
 use ep_polling::AgreementLevel;
 use ep_site::Site;
-use ep_site::layout::{Layout, one_line, own};
+use ep_site::layout::{Layout, one_line};
 use ep_site::names::{CALIBRATION_MARKDOWN, CALIBRATION_PAGE, OPERATION_PAGE};
 use ep_tools::feedback::SubmitFeedback;
 use ep_tools::reputation::{Calibration, GetCalibration, LevelCalibration};
@@ -25,13 +25,9 @@ pub(super) struct CalibrationPage<'a> {
     view: View,
 }
 
+/// Data of the templates.
 #[derive(Template)]
 #[template(path = "web/calibration/calibration.md")]
-struct CalibrationText<'a> {
-    view: &'a View,
-}
-
-/// Data of the templates.
 struct View {
     /// Panels with figures for any level.
     panels: Vec<Panel>,
@@ -40,9 +36,7 @@ struct View {
     simulated: bool,
     /// Absolute URLs of the manual of feedback and of the figures as JSON; the paths are for links on the page.
     judging: String,
-    judging_path: String,
     json: String,
-    json_path: String,
 }
 
 struct Panel {
@@ -88,7 +82,7 @@ impl<'a> CalibrationPage<'a> {
 
     /// Renders the page as Markdown.
     pub(super) fn markdown(&self) -> askama::Result<String> {
-        CalibrationText { view: &self.view }.render()
+        self.view.render()
     }
 }
 
@@ -106,9 +100,7 @@ impl View {
             minimum: calibration.minimum_judged,
             caveat: calibration.caveat,
             simulated: site.settings.offer.simulated(),
-            judging_path: own(&judging),
             judging,
-            json_path: own(&json),
             json,
         }
     }

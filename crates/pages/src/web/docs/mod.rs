@@ -3,18 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
-use axum::http::{HeaderMap, Response};
+use axum::body::Bytes;
 use ep_kernel::guard::Admission;
 use ep_kernel::{Fault, Kind};
-use ep_site::http::{AppState, Exchange, Form, Rendered, protect};
+use ep_site::http::{AppState, Exchange, Form, HandlerFuture, Rendered, protect};
 use ep_site::names::{API_REFERENCE, DOCS};
 use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
 use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use super::PageState;
+use super::public_page::page_headers;
 use crate::documents::{SearchIndex, find_operation, operation_page, search_page};
 
 /// Query parameters of the start of the documentation.
@@ -32,11 +30,7 @@ pub(crate) struct DocsPages {
 type PageKey = (&'static str, bool);
 
 /// Serves the start of the documentation, or the results of a search.
-pub(crate) fn show(
-    of_pages: PageState,
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn show(of_pages: PageState, exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, request, .. } = exchange;
         let headers = request.headers();
@@ -54,11 +48,7 @@ pub(crate) fn show(
 }
 
 /// Serves the page of an operation as HTML, or as Markdown.
-pub(crate) fn operation(
-    of_pages: PageState,
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn operation(of_pages: PageState, exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, params, request, .. } = exchange;
         let params = params.ok();
@@ -94,10 +84,6 @@ impl DocsPages {
 
 /// Returns a page with its headers.
 fn rendered(page: Bytes, markdown: bool) -> Rendered {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(if markdown { MARKDOWN } else { HTML }));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    headers.insert(VARY, HeaderValue::from_static("accept"));
-    protect(&mut headers);
-    Rendered::new(page, headers)
+    let media_type = if markdown { MARKDOWN } else { HTML };
+    Rendered::new(page, page_headers(media_type, "public, max-age=3600", "accept", protect))
 }

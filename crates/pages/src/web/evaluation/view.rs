@@ -80,10 +80,6 @@ impl EvaluationText<'_> {
 }
 
 impl Renders for EvaluationPage<'_> {
-    fn html(&self) -> askama::Result<String> {
-        self.render()
-    }
-
     fn markdown(&self) -> askama::Result<String> {
         let Self { stored, evaluation, headline, note, .. } = self;
         EvaluationText { stored, evaluation, headline, note }.render()

@@ -3,21 +3,21 @@
 use askama::Template;
 use axum::body::Body;
 use axum::http::Response;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, SET_COOKIE, VARY};
+use axum::http::header::{HeaderMap, SET_COOKIE};
 use ep_kernel::Fault;
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::SessionChange;
-use ep_site::http::{AppState, Exchange, protect, session_cookie};
+use ep_site::http::{AppState, Exchange, HandlerFuture, protect, session_cookie};
 use ep_site::layout::{Article, Layout, own};
 use ep_site::{HTML, MARKDOWN, Site, wants_markdown};
 use futures::FutureExt;
-use futures::future::BoxFuture;
 
+use crate::web::public_page::{page_headers, with_headers};
 use crate::web::{LOGOUT, redirect, start_page};
 
 /// Ends the session for every copy of its cookie. Redirects the browser to the identity provider if it signed in
 /// there, otherwise to the start page.
-pub(crate) fn handle(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn handle(exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let headers = exchange.request.headers();
         if !is_own_wish(headers) {
@@ -58,11 +58,5 @@ fn confirm(site: &Site, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
         let page = Layout { noindex: true, ..Layout::new(site, title.into(), about.into()) };
         (Article::new(page, &text).render().map_err(Fault::internal)?, HTML)
     };
-    let mut response = Response::new(Body::from(bytes));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(VARY, HeaderValue::from_static("accept"));
-    protect(headers);
-    Ok(response)
+    Ok(with_headers(bytes, page_headers(media_type, "no-store", "accept", protect)))
 }

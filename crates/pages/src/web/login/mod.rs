@@ -13,10 +13,9 @@ use ep_kernel::guard::Admission;
 use ep_kernel::{Fault, Kind};
 use ep_outside::identity::{Callback, FLOW_LIFETIME, Oidc, ProviderSignIn};
 use ep_site::QueryParameter;
-use ep_site::http::{AppState, Exchange, read_cookie, session_cookie, write_cookie};
+use ep_site::http::{AppState, Exchange, HandlerFuture, read_cookie, session_cookie, write_cookie};
 use ep_site::names::{DASHBOARD_PATH, LOGIN_PATH, SIGN_IN_PREFIX};
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
@@ -46,7 +45,7 @@ struct LoginQuery {
 
 /// Redirects a browser to the provider. A visitor from another website must confirm on the sign-in page first.
 /// Otherwise that website could choose the time of the sign-in.
-pub(crate) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn begin(exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let oidc = provider(&exchange.state)?;
         let base_url = exchange.state.links().base_url();
@@ -70,10 +69,7 @@ pub(crate) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resu
 
 /// Handles the redirect from the provider and starts a session. The request comes from the provider's website. Its
 /// state and the sign-in cookie prove that this browser started the sign-in here.
-pub(crate) fn finish(
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn finish(exchange: Exchange, admission: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, head, request, .. } = &exchange;
         let oidc = provider(state)?;

@@ -1,13 +1,9 @@
 //! The sign-in page.
 
-use axum::body::Body;
-use axum::http::Response;
-use ep_kernel::Fault;
 use ep_kernel::guard::Admission;
-use ep_site::http::{Exchange, Form};
+use ep_site::http::{Exchange, Form, HandlerFuture};
 use ep_site::names::{DASHBOARD_PATH, SIGN_IN_PREFIX};
 use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use super::is_own_path;
 use super::view::LoginPage;
@@ -15,7 +11,7 @@ use crate::web::account::{Visitor, answered};
 use crate::web::see_other;
 
 /// Shows the ways to sign in, or redirects a visitor who is already signed in.
-pub(crate) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn show(exchange: Exchange, _: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());

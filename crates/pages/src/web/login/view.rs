@@ -19,14 +19,9 @@ pub struct LoginPage<'a> {
     inner: Ways,
 }
 
-/// The sign-in page in Markdown.
+/// The available ways to sign in.
 #[derive(Template)]
 #[template(path = "web/login/login.md")]
-struct LoginText<'a> {
-    inner: &'a Ways,
-}
-
-/// The available ways to sign in.
 struct Ways {
     /// URL that starts a sign-in at the identity provider, if one is configured.
     provider: Option<String>,
@@ -73,12 +68,8 @@ impl<'a> LoginPage<'a> {
 }
 
 impl Renders for LoginPage<'_> {
-    fn html(&self) -> askama::Result<String> {
-        self.render()
-    }
-
     fn markdown(&self) -> askama::Result<String> {
-        LoginText { inner: &self.inner }.render()
+        self.inner.render()
     }
 
     fn is_for_nobody(&self) -> bool {

@@ -11,17 +11,15 @@ use axum::http::Response;
 use ep_kernel::guard::Admission;
 use ep_kernel::schema::decode;
 use ep_kernel::{Fault, Kind, Nothing};
-use ep_site::http::Exchange;
-use ep_site::names::{MODELS_MARKDOWN, MODELS_PAGE};
+use ep_site::http::{Exchange, HandlerFuture};
 use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
 use ep_tools::models::ListModels;
 use ep_tools::reputation::ListModelReputation;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::json;
 
 pub(super) use self::row::preset_title;
-use self::view::{ModelsAddresses, ModelsPage};
+use self::view::ModelsPage;
 use super::operation::ask;
 use super::public_page::public_page;
 
@@ -43,19 +41,13 @@ pub(super) const QUERY: [QueryParameter; 3] = [
 ];
 
 /// Serves the page as HTML, or as Markdown if the client prefers it.
-pub(crate) fn page(
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn page(exchange: Exchange, admission: Admission) -> HandlerFuture {
     let markdown = wants_markdown(exchange.request.headers());
     shown(exchange, admission, markdown).boxed()
 }
 
 /// Serves the page as Markdown.
-pub(crate) fn markdown(
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn markdown(exchange: Exchange, admission: Admission) -> HandlerFuture {
     shown(exchange, admission, true).boxed()
 }
 
@@ -65,10 +57,8 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     let registry = ask::<ListModels>(&state, &head, &admission, Nothing {}).await?;
     let query = decode(json!({}))?;
     let reputation = ask::<ListModelReputation>(&state, &head, &admission, query).await?;
-    let url = |name| state.links().url(name, &[]);
-    let addresses = ModelsAddresses { page: url(MODELS_PAGE), markdown: url(MODELS_MARKDOWN) };
     let query = request.uri.query().unwrap_or_default();
-    let page = ModelsPage::new(&state.site, &registry.registry, reputation, addresses, query);
+    let page = ModelsPage::new(&state.site, &registry.registry, reputation, query);
     let (text, media_type) = if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), HTML) };
     // The figures are cached for the same time.
     let bytes = text.map_err(Fault::internal)?.into();

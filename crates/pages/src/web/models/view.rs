@@ -7,6 +7,7 @@ use askama::Template;
 use ep_kernel::{Registry, Tool};
 use ep_site::Site;
 use ep_site::layout::{Layout, one_line, own};
+use ep_site::names::{MODELS_MARKDOWN, MODELS_PAGE};
 use ep_tools::models::ListModels;
 use ep_tools::reputation::{ListModelReputation, ModelReputation, ModelReputations};
 
@@ -25,45 +26,27 @@ pub struct ModelsPage<'a> {
     models: View,
 }
 
-#[derive(Template)]
-#[template(path = "web/models/models.md")]
-struct ModelsText<'a> {
-    models: &'a View,
-}
-
-/// Absolute URLs of the page.
-pub struct ModelsAddresses {
-    /// The HTML page.
-    pub page: String,
-    /// The Markdown page.
-    pub markdown: String,
-}
-
 impl<'a> ModelsPage<'a> {
     /// Creates the page from the outputs of [`ListModels`] and [`ListModelReputation`]. `query` is the query of
     /// the request.
-    pub fn new(
-        site: &'a Site,
-        registry: &Registry,
-        reputation: ModelReputations,
-        addresses: ModelsAddresses,
-        query: &str,
-    ) -> Self {
-        let json = [ListModels::SPEC.name, ListModelReputation::SPEC.name];
-        let json = json.map(|name| site.links.url(name, &[]));
-        let models = View::new(registry, reputation, query, &addresses.page, json);
+    pub fn new(site: &'a Site, registry: &Registry, reputation: ModelReputations, query: &str) -> Self {
+        let names = [MODELS_PAGE, MODELS_MARKDOWN, ListModels::SPEC.name, ListModelReputation::SPEC.name];
+        let [address, markdown, list, figures] = names.map(|name| site.links.url(name, &[]));
+        let models = View::new(registry, reputation, query, &address, [list, figures]);
         let page = Layout::new(site, "Models".to_owned(), models.description.clone());
-        let page = Layout { canonical: Some(addresses.page), markdown: Some(addresses.markdown), ..page };
+        let page = Layout { canonical: Some(address), markdown: Some(markdown), ..page };
         Self { page, models }
     }
 
     /// Renders the page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
-        ModelsText { models: &self.models }.render()
+        self.models.render()
     }
 }
 
 /// Data of the templates.
+#[derive(Template)]
+#[template(path = "web/models/models.md")]
 struct View {
     description: String,
     simulated: bool,
@@ -85,9 +68,8 @@ struct View {
     /// True if any of the models has statistics from polls.
     has_figures: bool,
     minimum_votes: i64,
-    /// URLs of the list and the statistics as JSON. `json` is absolute; `json_paths` is for links on the page.
+    /// URLs of the list and the statistics as JSON.
     json: [String; 2],
-    json_paths: [String; 2],
 }
 
 /// A link to another order or filter.
@@ -184,7 +166,6 @@ impl View {
             left_out,
             has_figures,
             minimum_votes,
-            json_paths: [own(&json[0]), own(&json[1])],
             json,
         }
     }

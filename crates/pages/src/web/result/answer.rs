@@ -33,13 +33,7 @@ impl Answer {
         let running = poll.status.is_open();
         if poll.no_answer == Some(NoAnswer::Unsupported) {
             let score = format!("{all} from {} {voters}", panel_size(poll));
-            return Self {
-                text: "Too few votes".to_owned(),
-                option: None,
-                is_long: false,
-                is_close: false,
-                score,
-            };
+            return Self::without_option("Too few votes", score);
         }
         if let Some(scale) = poll.scale.as_ref().filter(|_| !running && all > 0) {
             return Self::of_scale(poll, scale);
@@ -51,13 +45,8 @@ impl Answer {
         if let Some(option) = leader {
             let votes = poll.tally.of(option);
             let lead = if running { "leads with " } else { "" };
-            return Self {
-                is_long: option.chars().count() > LONG,
-                text: option.clone(),
-                option: index_of(poll, option),
-                is_close: !running && is_close(poll, option),
-                score: format!("{lead}{votes} of {all} {voters}"),
-            };
+            let is_close = !running && is_close(poll, option);
+            return Self { is_close, ..Self::of(poll, option, format!("{lead}{votes} of {all} {voters}")) };
         }
         let (text, score) = match poll.status {
             Status::Queued => ("Waiting", "for its turn".to_owned()),
@@ -66,7 +55,16 @@ impl Answer {
             _ if all > 0 => ("A tie", tied(poll, voters)),
             _ => ("No votes", format!("from {} {voters}", panel_size(poll))),
         };
+        Self::without_option(text, score)
+    }
+
+    fn without_option(text: &str, score: String) -> Self {
         Self { text: text.to_owned(), option: None, is_long: false, is_close: false, score }
+    }
+
+    fn of(poll: &PollResult, option: &str, score: String) -> Self {
+        let is_long = option.chars().count() > LONG;
+        Self { is_long, option: index_of(poll, option), ..Self::without_option(option, score) }
     }
 
     /// Returns the answers of a running poll with the longest scores: the lead of each option, and no leader.
@@ -75,21 +73,9 @@ impl Answer {
             return Vec::new();
         }
         let (all, voters) = (panel_size(poll), voters_of(poll));
-        let lead = |(position, option): (usize, &String)| Self {
-            is_long: option.chars().count() > LONG,
-            text: option.clone(),
-            option: Some(position),
-            is_close: false,
-            score: format!("leads with {all} of {all} {voters}"),
-        };
-        let even = Self {
-            text: "Even".to_owned(),
-            option: None,
-            is_long: false,
-            is_close: false,
-            score: format!("after {}", number(all, "vote")),
-        };
-        poll.options.iter().enumerate().map(lead).chain([even]).collect()
+        let lead = |option: &String| Self::of(poll, option, format!("leads with {all} of {all} {voters}"));
+        let even = Self::without_option("Even", format!("after {}", number(all, "vote")));
+        poll.options.iter().map(lead).chain([even]).collect()
     }
 
     /// Returns the median of a scale, or its pass or fail.
@@ -97,21 +83,15 @@ impl Answer {
         let (all, voters) = (poll.tally.votes(), voters_of(poll));
         let median = scale.median.clone().unwrap_or_default();
         match &scale.pass {
-            None => Self {
-                is_long: median.chars().count() > LONG,
-                option: index_of(poll, &median),
-                text: median,
-                is_close: false,
-                score: format!("median of {all} {voters}"),
-            },
+            None => Self::of(poll, &median, format!("median of {all} {voters}")),
             Some(PassResult { mark, passed, votes_for, votes_against }) => Self {
-                text: if *passed == Some(true) { "Passed" } else { "Not passed" }.to_owned(),
-                option: None,
-                is_long: false,
                 is_close: all > 1 && votes_for.abs_diff(*votes_against) <= 1,
-                score: format!(
-                    "{votes_for} of {all} {voters} at \u{2068}{mark}\u{2069} or above; median \u{2068}{median}\u{2069}"
-                ),
+                ..Self::without_option(
+                    if *passed == Some(true) { "Passed" } else { "Not passed" },
+                    format!(
+                        "{votes_for} of {all} {voters} at \u{2068}{mark}\u{2069} or above; median \u{2068}{median}\u{2069}"
+                    ),
+                )
             },
         }
     }

@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
 use ep_kernel::dispatch;
@@ -27,24 +26,25 @@ use ep_kernel::output::Cache;
 use ep_kernel::schema::decode;
 use ep_kernel::{Call, Fault, Kind, RecoveryAction, Tool, Typed};
 use ep_polling::{PollId, Timestamp};
-use ep_site::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};
-use ep_site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
+use ep_site::http::{
+    AppState, Exchange, HandlerFuture, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded,
+};
+use ep_site::names::{DASHBOARD, RESULT_PAGE};
 use ep_site::wants_markdown;
 use ep_tools::entry_of;
 use ep_tools::results::{GetPollResult, PollResult};
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::json;
 
 use self::cache::PageKey;
 pub(super) use self::oembed::OEMBED_QUERY;
 pub(crate) use self::oembed::oembed;
 use self::page::ResultFormat;
-use self::view::Addresses;
 pub(super) use self::view::{View, plain_cell};
 pub(super) use self::votes::colour;
 pub(super) use self::words::quoted;
 use super::PageState;
+use super::public_page::{page_headers, with_headers};
 
 pub use self::cache::PageCache;
 pub use self::page::ResultPage;
@@ -54,66 +54,50 @@ pub use self::pictures::Pictures;
 pub(super) const OPERATION_AND_PAGE: (&str, &str) = (GetPollResult::SPEC.name, RESULT_PAGE);
 
 /// Serves a poll's page as HTML or Markdown, its votes as CSV, or its picture.
-pub(crate) fn result(
-    of_pages: PageState,
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    async move {
-        let (state, head, parts, part) = read_request(exchange);
-        let headers = &parts.headers;
-        let (id, format) = ResultFormat::of(&part);
-        let key = PageKey { id: id.to_owned(), embedded: false, format: wanted(format, headers) };
-        // Only the HTML page has an order and a filter.
-        let query = parts.uri.query().filter(|_| key.format == ResultFormat::Page).unwrap_or_default();
-        if let Some(cached) = cached(&of_pages, &state, &key, query) {
-            return Ok(cached.respond(headers));
-        }
-        let read = read(&state, head.credential.clone(), &head, &admission, id).await?;
-        if let Some(cached) = renewed(&of_pages, &state, &key, query, &read) {
-            return Ok(cached.respond(headers));
-        }
-        let settled = read.is_settled;
-        let page = page_of(&state, read, id, query);
-        let bytes: Bytes = match key.format {
-            ResultFormat::Csv => page.csv().map_err(Fault::internal)?.into(),
-            ResultFormat::Png => of_pages.pictures.png(page.card()).await?,
-            ResultFormat::Svg => page.card().svg().into(),
-            ResultFormat::Page => page.render().map_err(Fault::internal)?.into(),
-            ResultFormat::Markdown => page.markdown().map_err(Fault::internal)?.into(),
-        };
-        // Pages with a query are never cached.
-        let cache = query.is_empty().then(|| (&of_pages.pages, state.app.ports.clock.now()));
-        Ok(shown(cache, headers, key, bytes, settled))
-    }
-    .boxed()
+pub(crate) fn result(of_pages: PageState, exchange: Exchange, admission: Admission) -> HandlerFuture {
+    page(of_pages, exchange, admission, false).boxed()
 }
 
 /// Serves a poll for frames on other websites. A private poll is never shown, not even to its owner.
-pub(crate) fn embed(
+pub(crate) fn embed(of_pages: PageState, exchange: Exchange, admission: Admission) -> HandlerFuture {
+    page(of_pages, exchange, admission, true).boxed()
+}
+
+/// Answers with the poll in the wanted format. A frame has one address, and shows what everyone may read.
+async fn page(
     of_pages: PageState,
     exchange: Exchange,
     admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    async move {
-        let (state, head, parts, id) = read_request(exchange);
-        let headers = &parts.headers;
-        let key = PageKey { id: id.clone(), embedded: true, format: wanted(ResultFormat::Page, headers) };
-        if let Some(cached) = cached(&of_pages, &state, &key, "") {
-            return Ok(cached.respond(headers));
-        }
-        let read = read(&state, Credential::None, &head, &admission, &id).await?;
-        if let Some(cached) = renewed(&of_pages, &state, &key, "", &read) {
-            return Ok(cached.respond(headers));
-        }
-        let settled = read.is_settled;
-        let page = page_of(&state, read, &id, "");
-        let text = if key.format == ResultFormat::Page { page.embedded() } else { page.markdown() }
-            .map_err(Fault::internal)?;
-        let cache = Some((&of_pages.pages, state.app.ports.clock.now()));
-        Ok(shown(cache, headers, key, text.into(), settled))
+    embedded: bool,
+) -> Result<Response<Body>, Fault> {
+    let (state, head, parts, part) = read_request(exchange);
+    let headers = &parts.headers;
+    let (id, format) = if embedded { (part.as_str(), ResultFormat::Page) } else { ResultFormat::of(&part) };
+    let credential = if embedded { Credential::None } else { head.credential.clone() };
+    let key = PageKey { id: id.to_owned(), embedded, format: wanted(format, headers) };
+    // Only the HTML page has an order and a filter.
+    let query =
+        parts.uri.query().filter(|_| key.format == ResultFormat::Page && !embedded).unwrap_or_default();
+    if let Some(cached) = cached(&of_pages, &state, &key, query) {
+        return Ok(cached.respond(headers));
     }
-    .boxed()
+    let read = read(&state, credential, &head, &admission, id).await?;
+    if let Some(cached) = renewed(&of_pages, &state, &key, query, &read) {
+        return Ok(cached.respond(headers));
+    }
+    let settled = read.is_settled;
+    let page = page_of(&state, read, query);
+    let bytes: Bytes = match key.format {
+        ResultFormat::Csv => page.csv().map_err(Fault::internal)?.into(),
+        ResultFormat::Png => of_pages.pictures.png(page.card()).await?,
+        ResultFormat::Svg => page.card().svg().into(),
+        ResultFormat::Page if embedded => page.embedded().map_err(Fault::internal)?.into(),
+        ResultFormat::Page => page.render().map_err(Fault::internal)?.into(),
+        ResultFormat::Markdown => page.markdown().map_err(Fault::internal)?.into(),
+    };
+    // Pages with a query are never cached.
+    let cache = query.is_empty().then(|| (&of_pages.pages, state.app.ports.clock.now()));
+    Ok(shown(cache, headers, key, bytes, settled))
 }
 
 /// Selects Markdown for clients that prefer it to HTML.
@@ -151,10 +135,8 @@ fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
     (state, head, request.into_parts().0, last.unwrap_or_default())
 }
 
-pub(crate) fn page_of<'a>(state: &'a AppState, read: Read, id: &str, query: &str) -> ResultPage<'a> {
-    let of_poll = |name: &str| state.links().url(name, &[("poll_id", id)]);
-    let addresses = Addresses { page: of_poll(RESULT_PAGE), embed: of_poll(EMBED), oembed: of_poll(OEMBED) };
-    ResultPage::new(&state.site, read.result, addresses, read.private, query)
+pub(crate) fn page_of<'a>(state: &'a AppState, read: Read, query: &str) -> ResultPage<'a> {
+    ResultPage::new(&state.site, read.result, read.private, query)
 }
 
 /// Responds with a page of a poll. A settled page has an entity tag, and goes into `cache` if there is one.
@@ -168,7 +150,7 @@ fn shown(
     let protect = if key.embedded { protect_embedded } else { protect };
     let headers = headers_of(key.format.media_type(), settled, protect);
     if !settled {
-        return uncached(bytes, headers);
+        return with_headers(bytes, headers);
     }
     let page = Arc::new(Rendered::new(bytes, headers));
     if let Some((pages, now)) = cache {
@@ -178,19 +160,7 @@ fn shown(
 }
 
 fn headers_of(media_type: &'static str, settled: bool, protect: fn(&mut HeaderMap)) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    let cache = if settled { PUBLIC_RESULT } else { "no-store" };
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-    headers.insert(VARY, HeaderValue::from_static("accept"));
-    protect(&mut headers);
-    headers
-}
-
-fn uncached(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
-    let mut response = Response::new(Body::from(bytes));
-    *response.headers_mut() = headers;
-    response
+    page_headers(media_type, if settled { PUBLIC_RESULT } else { "no-store" }, "accept", protect)
 }
 
 /// A result that a visitor may read.

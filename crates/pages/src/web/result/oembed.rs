@@ -1,19 +1,17 @@
 //! The oEmbed description of a poll's frame (oEmbed 1.0).
 
-use axum::body::Body;
-use axum::http::Response;
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::{Fault, Kind};
 use ep_polling::PollId;
 use ep_site::QueryParameter;
-use ep_site::http::{Exchange, Rendered, protect};
+use ep_site::http::{Exchange, HandlerFuture, Rendered, protect};
 use ep_site::names::RESULT_PAGE;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::page::ResultFormat;
-use super::{headers_of, page_of, read, read_request, uncached};
+use super::{headers_of, page_of, read, read_request};
+use crate::web::public_page::with_headers;
 
 /// Query parameters of an oEmbed request (oEmbed 1.0, section 2.2).
 pub(in crate::web) const OEMBED_QUERY: [QueryParameter; 4] = [
@@ -43,10 +41,7 @@ struct OembedQuery {
 }
 
 /// Serves the oEmbed description of a poll's frame (oEmbed 1.0).
-pub(crate) fn oembed(
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn oembed(exchange: Exchange, admission: Admission) -> HandlerFuture {
     async move {
         let (state, head, parts, _) = read_request(exchange);
         let asked = axum::extract::Query::<OembedQuery>::try_from_uri(&parts.uri);
@@ -68,14 +63,14 @@ pub(crate) fn oembed(
         let id: PollId = id.parse().map_err(|_| Fault::no_such_poll(id))?;
         let read = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
         let settled = read.is_settled;
-        let described = page_of(&state, read, id.as_str(), "")
-            .oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));
+        let described =
+            page_of(&state, read, "").oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));
         let (bytes, headers) =
             (described.to_string().into(), headers_of("application/json", settled, protect));
         Ok(if settled {
             Rendered::new(bytes, headers).respond_plainly(&parts.headers)
         } else {
-            uncached(bytes, headers)
+            with_headers(bytes, headers)
         })
     }
     .boxed()

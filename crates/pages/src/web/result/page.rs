@@ -1,18 +1,15 @@
-//! The page of a running or finished poll: the output of [`GetPollResult`] in
-//! words.
+//! The page of a running or finished poll: the output of `get_poll_result` in words.
 
 use askama::Template;
-use ep_kernel::Tool;
-use ep_site::layout::Layout;
-use ep_site::layout::{linked_data, own};
+use ep_site::layout::{Layout, linked_data};
 use ep_site::{HTML, MARKDOWN, Site};
-use ep_tools::results::{GetPollResult, PollResult, WatchResult};
+use ep_tools::results::PollResult;
 use serde_json::{Value, json};
 use url::Url;
 
 use super::hero::Meter;
+use super::view::Query;
 pub(super) use super::view::View;
-use super::view::{Addresses, Query};
 use super::words::Length;
 use crate::share_image::Card;
 
@@ -28,12 +25,6 @@ pub struct ResultPage<'a> {
 #[template(path = "web/result/embed.html")]
 struct Embedded<'a> {
     page: &'a Layout<'a>,
-    poll: &'a View,
-}
-
-#[derive(Template)]
-#[template(path = "web/result/result.md")]
-struct ResultText<'a> {
     poll: &'a View,
 }
 
@@ -75,13 +66,8 @@ impl ResultFormat {
 
 impl<'a> ResultPage<'a> {
     /// Creates the page from the operation's output. `query` is the query of the request.
-    pub fn new(site: &'a Site, result: PollResult, addresses: Addresses, private: bool, query: &str) -> Self {
-        let links = super::view::Links {
-            addresses,
-            json: super::view::url(site, GetPollResult::SPEC.name, &result),
-            events: own(&super::view::url(site, WatchResult::SPEC.name, &result)),
-        };
-        let poll = View::new(result, links, private, &Query::read(query));
+    pub fn new(site: &'a Site, result: PollResult, private: bool, query: &str) -> Self {
+        let poll = View::new(site, result, private, &Query::read(query));
         let description = if poll.running { poll.sentence.clone() } else { poll.answer.line() };
         let page = Layout::new(site, poll.title(), description);
         let page = Layout {
@@ -147,7 +133,7 @@ impl<'a> ResultPage<'a> {
 
     /// Renders the page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
-        ResultText { poll: &self.poll }.render()
+        self.poll.render()
     }
 
     /// Returns the data of the poll's picture.

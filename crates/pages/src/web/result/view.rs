@@ -1,12 +1,15 @@
 //! Template data of a result.
 
+use askama::Template;
+use ep_kernel::Tool;
 use ep_polling::PassResult;
 use ep_polling::apportion::percentages;
 use ep_site::Site;
 use ep_site::layout::{one_line, own};
+use ep_site::names::{EMBED, OEMBED, RESULT_PAGE};
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, independence};
-use ep_tools::results::PollResult;
+use ep_tools::results::{GetPollResult, PollResult, WatchResult};
 use serde_json::{Map, Value};
 
 use super::answer::{Answer, asked, decisive, voters_of};
@@ -17,31 +20,9 @@ use super::votes::{Link, PositionVotes, Row, colour, columns, filters, rows, slo
 use super::words::{self, Length};
 use crate::share_image::{is_rtl, letter};
 
-/// Absolute URLs of a poll's pages.
-pub struct Addresses {
-    /// The HTML page.
-    pub page: String,
-    /// The page that other websites show in a frame.
-    pub embed: String,
-    /// The oEmbed description of the frame.
-    pub oembed: String,
-}
-
-/// Other URLs of the poll.
-pub(crate) struct Links {
-    pub(super) addresses: Addresses,
-    /// The result as JSON.
-    pub(super) json: String,
-    /// The event stream.
-    pub(super) events: String,
-}
-
-/// Returns the URL of an operation on this result's poll.
-pub(crate) fn url(site: &Site, operation: &str, result: &PollResult) -> String {
-    site.links.url(operation, &[("poll_id", result.poll_id.as_str())])
-}
-
 /// Template data of a result.
+#[derive(Template)]
+#[template(path = "web/result/result.md")]
 pub struct View {
     pub(crate) id: String,
     pub(crate) question: String,
@@ -155,7 +136,11 @@ fn url_query(address: &str) -> String {
 }
 
 impl View {
-    pub(crate) fn new(poll: PollResult, links: Links, private: bool, query: &Query) -> Self {
+    pub(crate) fn new(site: &Site, poll: PollResult, private: bool, query: &Query) -> Self {
+        let url = |name: &str| site.links.url(name, &[("poll_id", poll.poll_id.as_str())]);
+        let (address, json, events) =
+            (url(RESULT_PAGE), url(GetPollResult::SPEC.name), own(&url(WatchResult::SPEC.name)));
+        let (embed, oembed) = (url(EMBED), format!("{}?{}", url(OEMBED), url_query(&address)));
         let votes = || poll.options.iter().map(|label| poll.tally.of(label));
         let bars = poll.options.iter().enumerate().zip(votes()).zip(percentages(votes()));
         let bars = bars.map(|(((position, label), votes), share)| Bar {
@@ -208,17 +193,17 @@ impl View {
             reasons: by_option(&poll),
             has_votes: !poll.votes.is_empty(),
             opens_votes: !query.is_default(),
-            filters: filters(&poll, *query, &links.addresses.page),
-            columns: columns(*query, &links.addresses.page),
+            filters: filters(&poll, *query, &address),
+            columns: columns(*query, &address),
             slots: slots(&poll),
-            path: own(&links.addresses.page),
+            path: own(&address),
             frame: String::new(),
-            embed: links.addresses.embed,
-            oembed: format!("{}?{}", links.addresses.oembed, url_query(&links.addresses.page)),
-            address: links.addresses.page,
-            json_path: own(&links.json),
-            json: links.json,
-            events: links.events,
+            embed,
+            oembed,
+            address,
+            json_path: own(&json),
+            json,
+            events,
             raw: poll.votes,
         };
         let (width, height) = view.frame_size(None);

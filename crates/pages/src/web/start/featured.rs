@@ -137,7 +137,7 @@ async fn first_of(
 }
 
 fn shown(state: &AppState, read: Read, id: PollId) -> Result<Shown, Fault> {
-    let page = page_of(state, read, id.as_str(), "");
+    let page = page_of(state, read, "");
     let html = SmallResult { poll: &page.poll }.render().map_err(Fault::internal)?.into();
     Ok(Shown { id, html })
 }

@@ -11,26 +11,24 @@ mod waiting_form;
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, SET_COOKIE, VARY,
-};
+use axum::http::header::{CONTENT_ENCODING, HeaderValue, LINK, RETRY_AFTER, SET_COOKIE, VARY};
 use axum::http::{HeaderMap, Response, StatusCode};
 use ep_kernel::dispatch;
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::{Call, Fault, Kind, Nothing};
-use ep_site::http::{AppState, Exchange, Form, RequestHead, protect, reads_gzip};
+use ep_site::http::{AppState, Exchange, Form, HandlerFuture, RequestHead, protect, reads_gzip};
 use ep_site::layout::{own, return_to};
 use ep_site::names::{ASK_PATH, HOME_MARKDOWN, LOGIN_PATH};
 use ep_site::{HTML, QueryParameter, wants_markdown};
 use ep_tools::account::GetBalance;
 use ep_tools::entry_of;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use self::examples::Example;
 use self::form_values::PollFormValues;
 use self::open_poll::open;
 use self::view::{StartPage, StartPageData};
+use super::public_page::{page_headers, with_headers};
 use super::result::{Read, read};
 use super::{PageState, RESULT_PAGE, see_other};
 use crate::documents::home_links;
@@ -40,11 +38,7 @@ pub(super) use self::form_values::FREE;
 pub use self::panels::Panels;
 
 /// Shows the start page. The form contains an earlier poll if `again` names one, or an example.
-pub(crate) fn show(
-    of_pages: PageState,
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn show(of_pages: PageState, exchange: Exchange, admission: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, head, request, .. } = exchange;
         if wants_markdown(request.headers()) {
@@ -73,11 +67,7 @@ pub(super) const RESUME_QUERY: [QueryParameter; 1] =
     [QueryParameter::text("who", "`free` asks the free models instead of the chosen panel.")];
 
 /// Shows the start page with the form that has waited for a sign-in. Without one, redirects to the start page.
-pub(crate) fn resume(
-    of_pages: PageState,
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn resume(of_pages: PageState, exchange: Exchange, admission: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let Some(values) = waiting_form::read(request.headers()) else { return see_other("/") };
@@ -91,11 +81,7 @@ pub(crate) fn resume(
 
 /// Opens the poll of the form and redirects to its page. A visitor who needs an account signs in first. The page
 /// shows other rejections beside the form.
-pub(crate) fn ask(
-    of_pages: PageState,
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+pub(crate) fn ask(of_pages: PageState, exchange: Exchange, admission: Admission) -> HandlerFuture {
     async move {
         let Exchange { state, head, request, max_body, .. } = exchange;
         let (parts, body) = request.into_parts();
@@ -196,14 +182,9 @@ fn new_nonce(state: &AppState) -> String {
 }
 
 fn response(state: &AppState, html: impl Into<Body>) -> Result<Response<Body>, Fault> {
-    let mut response = Response::new(html.into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(VARY, HeaderValue::from_static("accept"));
+    let mut headers = page_headers(HTML, "no-store", "accept", protect);
     headers.insert(LINK, HeaderValue::try_from(home_links(&state.site)).map_err(Fault::internal)?);
-    protect(headers);
-    Ok(response)
+    Ok(with_headers(html, headers))
 }
 
 /// Returns the balance of the visitor's account; `None` without an account or a valid session.
