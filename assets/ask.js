@@ -64,10 +64,10 @@ form.addEventListener('paste', (event) => {
 // A browser does not keep what was typed where pages are not stored: who comes back finds it again (theme.js stores it).
 const DRAFT = 'draft of a question'
 const isBack = performance.getEntriesByType('navigation')[0]?.type === 'back_forward'
-const draft = isBack && JSON.parse(stored('sessionStorage', DRAFT) || 'null')
+const draft = isBack && storedJson('sessionStorage', DRAFT)
 if (draft) {
-  question.value = draft.question
-  options.forEach((option, place) => { option.value = draft.options[place] ?? '' })
+  question.value = draft.question ?? ''
+  options.forEach((option, place) => { option.value = draft.options?.[place] ?? '' })
 }
 addEventListener('pagehide', () => {
   store('sessionStorage', DRAFT, JSON.stringify({ question: question.value, options: options.map(({ value }) => value) }))

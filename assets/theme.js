@@ -7,6 +7,14 @@ const stored = (area, key) => {
   }
 }
 
+const storedJson = (area, key) => {
+  try {
+    return JSON.parse(stored(area, key))
+  } catch {
+    return null // There is none, or it is unreadable.
+  }
+}
+
 const store = (area, key, value) => {
   try {
     if (value) window[area].setItem(key, value)
@@ -83,7 +91,7 @@ async function showVisitor(sign) {
   if (!stored('localStorage', MARK)) return
   const text = sign.textContent
   sign.textContent = 'Account'
-  const known = JSON.parse(stored('sessionStorage', VISITOR) || '{}')
+  const known = storedJson('sessionStorage', VISITOR) ?? {}
   if (known.name) name(sign, known)
   if (Date.now() - known.at < FRESH_MS) return
   const [who, money] = await Promise.all([

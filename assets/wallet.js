@@ -110,7 +110,7 @@ const TYPES = {
 // A signed payment whose outcome is unknown. It survives a reload, so that nobody signs a second one.
 const STORED = `open payment of ${section.dataset.account}`
 
-let open = section.dataset.deposit && JSON.parse(stored('sessionStorage', STORED) || 'null')
+let open = section.dataset.deposit && storedJson('sessionStorage', STORED)
 
 function setOpen(payment) {
   open = payment

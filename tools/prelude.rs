@@ -1,4 +1,4 @@
-//! What every operation uses.
+//! Imports of every operation.
 
 pub use ep_kernel::ctx::Ctx;
 pub use ep_kernel::fault::{Fault, Kind};

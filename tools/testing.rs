@@ -11,8 +11,8 @@ use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::{
     AccountData, Accounts, BatchSettings, Batches, CallOutput, Caller, Cards, ChallengeNonces, Clock, Ctx,
     DatabaseHealth, Entropy, Fault, Keys, Lifetimes, Links, Models, Pepper, PollExecutor, PollLimits,
-    Reputation, Sealer, Sessions, Settings, SignUps, StarterCredit, Tasks, Tool, ToolPorts, Wallets,
-    WebhookSecrets, Webhooks,
+    Reputation, Sealer, Sessions, Settings, SignUps, StarterCredit, Tasks, Tool, ToolPorts, WalletParts,
+    WebhookParts, WebhookSecrets,
 };
 use ep_outgoing::{HttpClients, HttpWebhooks, PublicTargets};
 use ep_outside::identity::{Siwe, SiweSite};
@@ -60,25 +60,21 @@ impl Service {
         let keys = Keys::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
         let keys = Arc::new(keys);
         let lifetimes = Lifetimes { idle: Duration::from_hours(1), absolute: Duration::from_hours(24) };
-        let sessions = Sessions {
-            vault: vault.clone(),
-            clock: Arc::clone(&clock),
-            entropy: Arc::clone(&entropy),
-            sealer: Sealer::derive(secret, "sessions"),
-            lifetimes,
-        };
+        let sealer = Sealer::derive(secret, "sessions");
+        let sessions =
+            Sessions::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
         let limits = StarterCreditLimits { per_day: 0, per_network_and_day: 0, per_address_and_day: 0 };
         let starter_credit = StarterCredit { amount: MicroUsd::STARTER_CREDIT, limits };
-        let sign_ups = SignUps {
-            treasury: treasury.clone(),
-            keys: Arc::clone(&keys),
-            clock: Arc::clone(&clock),
-            entropy: Arc::clone(&entropy),
+        let sign_ups = SignUps::new(
+            treasury.clone(),
+            Arc::clone(&keys),
+            Arc::clone(&clock),
+            Arc::clone(&entropy),
             starter_credit,
-        };
+        );
         let cards = Cards::new(None, treasury.clone(), Arc::clone(&clock), Arc::clone(&entropy));
         let site = SiweSite { base_url: "https://polls.example.com".parse().unwrap(), chain_id: 8453 };
-        let wallets = Wallets {
+        let wallets = WalletParts {
             messages: Arc::new(Siwe::new(site, None)),
             nonces: ChallengeNonces::derive(secret, "polls.example.com"),
             vault: vault.clone(),
@@ -94,7 +90,7 @@ impl Service {
         });
         let polls = PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default());
         let targets = PublicTargets::new(Vec::new());
-        let webhooks = Webhooks {
+        let webhooks = WebhookParts {
             vault: vault.clone(),
             sender: Arc::new(HttpWebhooks::new(targets, &HttpClients::default()).unwrap()),
             polls: polls.clone(),
@@ -135,10 +131,10 @@ impl Service {
             entropy: Arc::clone(&entropy),
             models,
             store: store.clone(),
-            webhooks: Arc::new(webhooks),
+            webhooks: Arc::new(webhooks.into()),
             batches: Arc::new(batches),
             polls,
-            wallets: Arc::new(wallets),
+            wallets: Arc::new(wallets.into()),
             cards: Arc::new(cards),
             keys,
             health: DatabaseHealth::new(runtime.polls()),

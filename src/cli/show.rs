@@ -19,7 +19,7 @@ use super::typed_flags::as_typed;
 pub(super) enum Reply {
     /// The poll is still running.
     Running(RunningPoll),
-    /// The result of a poll, from `get_poll_result`, or from the operation that asked it, whose reply has its fields too.
+    /// An ended poll. The replies of `get_poll_result` and `poll_question` both have these fields.
     Result(Box<PollResult>),
     /// The poll was only validated and priced.
     DryRun(DryRun),

@@ -11,7 +11,7 @@ use super::export_cursor::ExportCursor;
 use super::exported_poll::ExportedPoll;
 use crate::feedback::ListedFeedback;
 use crate::keys::ListedKey;
-use crate::paging::PollCursor;
+use crate::paging::{MAX_LIMIT, PollCursor};
 use crate::panels::Panel;
 use crate::webhooks::Notification;
 
@@ -88,9 +88,20 @@ pub async fn export_page(
     }
 }
 
-/// Returns all data of an account as one page; see [`export_page`].
+/// Returns the data of all pages; see [`export_page`]. One statement for everything could exceed the time limit of the store.
 pub async fn whole_export(ports: &ToolPorts, user: UserId) -> Result<AccountExport, Fault> {
-    export_page(ports, user, None, u32::MAX).await
+    let mut whole = export_page(ports, user, None, MAX_LIMIT).await?;
+    while let Some(cursor) = whole.next_cursor.take() {
+        let page = export_page(ports, user, Some(&cursor), MAX_LIMIT).await?;
+        whole.transfers.extend(page.transfers);
+        whole.polls.extend(page.polls);
+        whole.feedback.extend(page.feedback);
+        whole.notifications.extend(page.notifications);
+        whole.tasks.extend(page.tasks);
+        whole.panels.extend(page.panels);
+        whole.next_cursor = page.next_cursor;
+    }
+    Ok(whole)
 }
 
 /// Adds up to `room` entries of one list. Returns their number and the cursor after the last one.

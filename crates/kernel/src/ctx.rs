@@ -25,7 +25,13 @@ use crate::webhooks::Webhooks;
 use ep_store::{PollStore, RequestId, Store, UserId};
 
 /// The ports of operations. None can read another account's secrets or credit an account, except for the
-/// starter credit of a new one.
+/// starter credit of a new one:
+///
+/// ```compile_fail,E0616
+/// fn operation(cx: &ep_kernel::Ctx) {
+///     let parts = &cx.wallets().0;
+/// }
+/// ```
 pub struct ToolPorts {
     /// Settings that operations need.
     pub settings: Arc<Settings>,

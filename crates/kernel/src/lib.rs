@@ -71,7 +71,9 @@ pub use purpose::Purpose;
 pub use reputation::Reputation;
 pub use schema::JsonType;
 pub use sealing::Sealer;
-pub use sign_in::{AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
+pub use sign_in::{
+    AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, WalletParts, Wallets,
+};
 pub use signing::SigningKeys;
 pub use tasks::Tasks;
 pub use tool::{
@@ -79,4 +81,4 @@ pub use tool::{
     Task, Tool,
 };
 pub use turns::Turns;
-pub use webhooks::{Outbox, WebhookSecrets, Webhooks};
+pub use webhooks::{Outbox, WebhookParts, WebhookSecrets, Webhooks};

@@ -112,8 +112,7 @@ pub fn with(known: &Map<String, Value>, content: Map<String, Value>) -> Map<Stri
 pub struct Nothing {}
 
 impl Spec {
-    /// The defaults of a specification: it admits nobody and has no binding, so that a forgotten field closes the
-    /// operation.
+    /// The usual values of a specification. It admits nobody and has no binding.
     pub const PLAIN: Self = Self {
         name: "",
         title: "",

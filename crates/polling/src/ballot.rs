@@ -270,7 +270,7 @@ pub struct ModelResponse {
 }
 
 impl ModelResponse {
-    /// Creates a response of which nothing else is known.
+    /// Creates a response with this vote and this cost only.
     pub fn new(vote: Result<usize, NoVote>, spend: Spend) -> Self {
         Self { vote, probabilities: None, casting: None, spend, tokens: None, answered_by: None }
     }

@@ -16,7 +16,7 @@ use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::{
     AccountData, Accounts, BatchSettings, Batches, Clock, DatabaseHealth, Entropy, Entry, Idempotency,
     KeyUses, Keys, Links, Pepper, PollExecutor, PollLimits, Reputation, Sealer, Settings, SigningKeys, Tasks,
-    ToolPorts, WebhookSecrets, WebhookSender, Webhooks,
+    ToolPorts, WebhookParts, WebhookSecrets, WebhookSender, Webhooks,
 };
 use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
 use ep_outside::identity::{Oidc, Provider};
@@ -86,7 +86,7 @@ pub struct Assembled {
     pub(super) lease: Duration,
     /// Retention of anonymous polls; `None` stores them forever.
     pub(super) keep_anonymous: Option<Duration>,
-    /// The metrics of this process, if jobs summarise them.
+    /// The metrics of this process, set when jobs start.
     pub(super) metrics: Option<PrometheusHandle>,
 }
 
@@ -287,7 +287,7 @@ fn webhooks(
     links: &Arc<Links>,
 ) -> Arc<Webhooks> {
     let links = Arc::clone(links);
-    Arc::new(Webhooks {
+    let parts = WebhookParts {
         vault: shared.vault.clone(),
         sender: Arc::clone(sender),
         polls: polls.clone(),
@@ -295,5 +295,6 @@ fn webhooks(
         entropy: Arc::clone(shared.entropy),
         secrets: WebhookSecrets::derive(shared.secret),
         describe: Box::new(move |state| PollCompleted::json(&links, state)),
-    })
+    };
+    Arc::new(parts.into())
 }

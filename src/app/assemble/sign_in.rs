@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::{
-    AccessTokens, ChallengeNonces, Keys, Lifetimes, Sealer, Sessions, SignUps, StarterCredit, Tasks, Wallets,
+    AccessTokens, ChallengeNonces, Keys, Lifetimes, Sealer, Sessions, SignUps, StarterCredit, Tasks,
+    WalletParts, Wallets,
 };
 use ep_outside::identity::{
     ContractWallets, IssuerTokens, Oidc, OidcConfig, OidcPorts, Provider, Siwe, SiweSite,
@@ -31,29 +32,19 @@ pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow
         idle: Duration::from_hours(config.sessions.idle_hours.max(1).into()),
         absolute: Duration::from_hours(24 * u64::from(config.sessions.max_days.max(1))),
     };
-    let sessions = Arc::new(Sessions {
-        vault: shared.vault.clone(),
-        clock: clock(),
-        entropy: entropy(),
-        sealer: Sealer::derive(secret, "sessions"),
-        lifetimes,
-    });
+    let sealer = Sealer::derive(secret, "sessions");
+    let sessions = Arc::new(Sessions::new(shared.vault.clone(), clock(), entropy(), sealer, lifetimes));
     let limits = StarterCreditLimits {
         per_day: config.accounts.starter_credits_per_day,
         per_network_and_day: config.starter_credits_per_network(),
         per_address_and_day: config.accounts.starter_credits_per_address,
     };
     let starter_credit = StarterCredit { amount: config.starter_credit()?, limits };
-    let sign_ups = Arc::new(SignUps {
-        treasury: shared.treasury.clone(),
-        keys: Arc::clone(keys),
-        clock: clock(),
-        entropy: entropy(),
-        starter_credit,
-    });
+    let treasury = shared.treasury.clone();
+    let sign_ups = Arc::new(SignUps::new(treasury, Arc::clone(keys), clock(), entropy(), starter_credit));
     let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
     let siwe = Siwe::new(site, node.clone().map(ContractWallets::new));
-    let wallets = Wallets {
+    let wallets = WalletParts {
         nonces: ChallengeNonces::derive(secret, siwe.domain()),
         messages: Arc::new(siwe),
         vault: shared.vault.clone(),
@@ -64,7 +55,7 @@ pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow
         clock: clock(),
         entropy: entropy(),
     };
-    Ok(SignIn { sessions, sign_ups, wallets })
+    Ok(SignIn { sessions, sign_ups, wallets: wallets.into() })
 }
 
 /// Returns the identity provider, if configured.

@@ -66,7 +66,7 @@ impl Outbox for BatchNotifications {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<DueBatchNotification>, StoreError> {
-        self.webhooks.vault.due_batch_notifications(limit, per_account, busy, lasts).await
+        self.webhooks.0.vault.due_batch_notifications(limit, per_account, busy, lasts).await
     }
 
     fn account(due: &DueBatchNotification) -> UserId {
@@ -86,7 +86,7 @@ impl Outbox for BatchNotifications {
         due: &DueBatchNotification,
         attempted: &AttemptOutcome,
     ) -> Result<(), StoreError> {
-        self.webhooks.vault.batch_attempted(due.batch, attempted).await
+        self.webhooks.0.vault.batch_attempted(due.batch, attempted).await
     }
 
     async fn send(&self, due: &DueBatchNotification) -> Result<Result<(), NotDelivered>> {

@@ -10,4 +10,4 @@ pub use access_tokens::AccessTokens;
 pub use nonces::ChallengeNonces;
 pub use sessions::{Lifetimes, Sessions};
 pub use sign_ups::{SignUps, SignedIn, StarterCredit};
-pub use wallets::{Challenge, RotatedKeys, WalletSignIn, Wallets};
+pub use wallets::{Challenge, RotatedKeys, WalletParts, WalletSignIn, Wallets};

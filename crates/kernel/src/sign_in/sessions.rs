@@ -31,19 +31,25 @@ pub struct Lifetimes {
 
 /// Starts, verifies and ends sessions.
 pub struct Sessions {
-    /// Stores sessions.
-    pub vault: Vault,
-    /// The time of day.
-    pub clock: Arc<dyn Clock>,
-    /// Randomness.
-    pub entropy: Arc<dyn Entropy>,
-    /// Encrypts the cookies.
-    pub sealer: Sealer,
-    /// The lifetimes.
-    pub lifetimes: Lifetimes,
+    vault: Vault,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    sealer: Sealer,
+    lifetimes: Lifetimes,
 }
 
 impl Sessions {
+    /// Creates the service. `sealer` encrypts the cookies.
+    pub fn new(
+        vault: Vault,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        sealer: Sealer,
+        lifetimes: Lifetimes,
+    ) -> Self {
+        Self { vault, clock, entropy, sealer, lifetimes }
+    }
+
     /// Starts a session with a new token. `provider_token` is the token for signing out at the identity
     /// provider. [`Kind::NotFound`] for an unknown user.
     pub async fn start(&self, user: UserId, provider_token: Option<&str>) -> Result<SessionChange> {

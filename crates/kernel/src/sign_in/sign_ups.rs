@@ -25,16 +25,11 @@ pub struct StarterCredit {
 
 /// Finds and creates accounts at sign-in.
 pub struct SignUps {
-    /// Finds and creates users.
-    pub treasury: Treasury,
-    /// Issues first keys.
-    pub keys: Arc<Keys>,
-    /// The time of day.
-    pub clock: Arc<dyn Clock>,
-    /// Randomness.
-    pub entropy: Arc<dyn Entropy>,
-    /// The starter credit of new accounts.
-    pub starter_credit: StarterCredit,
+    treasury: Treasury,
+    keys: Arc<Keys>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    starter_credit: StarterCredit,
 }
 
 /// An account that has signed in.
@@ -51,6 +46,17 @@ pub struct SignedIn {
 }
 
 impl SignUps {
+    /// Creates the service. New accounts get this starter credit.
+    pub fn new(
+        treasury: Treasury,
+        keys: Arc<Keys>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        starter_credit: StarterCredit,
+    ) -> Self {
+        Self { treasury, keys, clock, entropy, starter_credit }
+    }
+
     /// Returns the account of a verified identity. Creates one with this address if there is none yet, with
     /// an API key if `with_key`.
     pub async fn sign_in(

@@ -30,8 +30,8 @@ const STORED_FOR: Duration = Duration::from_hours(24 * 7);
 /// Number of notifications shown to their account.
 const SHOWN: u32 = 20;
 
-/// Notifies accounts of the ends of their polls.
-pub struct Webhooks {
+/// The parts of [`Webhooks`].
+pub struct WebhookParts {
     /// Webhooks and notifications.
     pub vault: Vault,
     /// Sends notifications.
@@ -48,29 +48,38 @@ pub struct Webhooks {
     pub describe: Describe,
 }
 
+/// Notifies accounts of the ends of their polls. Operations cannot reach its parts, which read secrets.
+pub struct Webhooks(pub(crate) WebhookParts);
+
+impl From<WebhookParts> for Webhooks {
+    fn from(parts: WebhookParts) -> Self {
+        Self(parts)
+    }
+}
+
 /// Describes an ended poll, in JSON.
 pub type Describe = Box<dyn Fn(&PollState) -> Option<Value> + Send + Sync>;
 
 impl Webhooks {
     /// Validates a URL from this field of a request.
     pub fn check(&self, field: &str, url: &str) -> Result<WebhookUrl> {
-        self.sender.check(url).map_err(|rule| Fault::invalid(field, rule))
+        self.0.sender.check(url).map_err(|rule| Fault::invalid(field, rule))
     }
 
     /// Returns the settings of an account, and its newest notifications.
     pub async fn of(&self, user: UserId) -> Result<(Webhook, Vec<NotificationRecord>)> {
-        Ok((self.vault.webhook(user).await?, self.vault.notifications_of(user, SHOWN).await?))
+        Ok((self.0.vault.webhook(user).await?, self.0.vault.notifications_of(user, SHOWN).await?))
     }
 
     /// Sets the webhook URL of an account, for polls opened from now on.
     pub async fn set_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<()> {
-        Ok(self.vault.set_webhook_url(user, url).await?)
+        Ok(self.0.vault.set_webhook_url(user, url).await?)
     }
 
     /// Replaces an account's secret. The old one continues to sign for a day beside the new one.
     pub async fn replace_secret(&self, user: UserId) -> Result<SecretString> {
-        let number = self.vault.replace_webhook_secret(user, self.clock.now()).await?;
-        Ok(self.secrets.shown(user, number))
+        let number = self.0.vault.replace_webhook_secret(user, self.0.clock.now()).await?;
+        Ok(self.0.secrets.shown(user, number))
     }
 
     /// Signs a notification: its id, URL and body.
@@ -79,23 +88,23 @@ impl Webhooks {
         account: (UserId, WebhookSecretNumber),
         what: (&str, WebhookUrl, String),
     ) -> PreparedNotification {
-        self.secrets.sign(account, what, self.clock.now())
+        self.0.secrets.sign(account, what, self.0.clock.now())
     }
 
     /// Sends a signed notification.
     pub(crate) async fn send_signed(&self, signed: &PreparedNotification) -> Result<(), NotDelivered> {
-        self.sender.send(signed).await
+        self.0.sender.send(signed).await
     }
 
     /// Deletes notifications that are too old.
     pub async fn sweep(&self) -> Result<()> {
-        let before = self.clock.now().before(STORED_FOR);
-        Ok(self.vault.delete_old_notifications(before).await.map(drop)?)
+        let before = self.0.clock.now().before(STORED_FOR);
+        Ok(self.0.vault.delete_old_notifications(before).await.map(drop)?)
     }
 
     /// Sends notifications until the service stops, then waits for running attempts.
     pub async fn run(self: Arc<Self>, tasks: Tasks) {
-        let closed = self.polls.closed();
+        let closed = self.0.polls.closed();
         deliver(self, closed, tasks).await;
     }
 }
@@ -112,7 +121,7 @@ impl Outbox for Webhooks {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<DueNotification>, StoreError> {
-        self.vault.due_notifications(limit, per_account, busy, lasts).await
+        self.0.vault.due_notifications(limit, per_account, busy, lasts).await
     }
 
     fn account(due: &DueNotification) -> UserId {
@@ -124,18 +133,18 @@ impl Outbox for Webhooks {
     }
 
     fn entropy(&self) -> &dyn Entropy {
-        &*self.entropy
+        &*self.0.entropy
     }
 
     async fn attempted(&self, due: &DueNotification, attempted: &AttemptOutcome) -> Result<(), StoreError> {
-        self.vault.notification_attempted(&due.poll, attempted).await
+        self.0.vault.notification_attempted(&due.poll, attempted).await
     }
 
     async fn send(&self, due: &DueNotification) -> Result<Result<(), NotDelivered>> {
         let DueNotification { poll, user, url, secret, .. } = due.clone();
         // It is due because the poll has ended in the database.
-        let state = self.polls.stored(&poll).await?;
-        let Some(body) = state.and_then(|state| (self.describe)(&state)) else {
+        let state = self.0.polls.stored(&poll).await?;
+        let Some(body) = state.and_then(|state| (self.0.describe)(&state)) else {
             let error = "the poll no longer exists".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
         };

@@ -74,7 +74,7 @@ static A2A: Protocol = Protocol {
 /// Longer than any operation: bounds requests that hang.
 const DEADLINE: Duration = Duration::from_hours(1);
 
-/// The endpoints of the HTTP+JSON binding; `true` for that of 0.3.
+/// The endpoints of the HTTP+JSON binding: method, path, operation, and `true` for version 0.3.
 static HTTP: [(Method, &str, HttpOperation, bool); 20] = [
     (Post, "/api/a2a/message:send", HttpOperation::Send, false),
     (Post, "/api/a2a/message:stream", HttpOperation::Stream, false),

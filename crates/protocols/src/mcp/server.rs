@@ -13,7 +13,7 @@ use rmcp::model::{
 use super::handler::{Answer, Context, Handler, Transport};
 use super::{app, fixtures, prompts, resources};
 
-/// The requested page of a list, which is not read: all lists are whole.
+/// The requested page of a list. It is ignored, because every list fits on one page.
 type Paging = Option<PaginatedRequestParams>;
 
 /// Cache lifetime of lists and fixed resources, in milliseconds.

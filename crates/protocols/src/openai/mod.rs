@@ -109,7 +109,7 @@ pub fn routes() -> impl Iterator<Item = Route> {
     endpoints().into_iter().map(|(route, _)| route)
 }
 
-/// Summaries.
+// Summaries of routes that share them, or that are long.
 const FIELDS: &str = "Decides the fields of an answer by votes (OpenAI).";
 const ANSWERS: &str = "Answers choices, predicates and scores by votes (OpenAI).";
 const SYSTEM_ONE: &str = "Answers choices, predicates and scores by votes (System One).";

@@ -32,7 +32,9 @@ pub(crate) struct CompletionChoice<'a> {
     error: Raw<'a>,
 }
 
-#[derive(Deserialize)]
+// Some gateways write an empty object as an empty list.
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Message<'a> {
     #[serde(borrow)]
     content: Raw<'a>,
@@ -49,7 +51,7 @@ struct Message<'a> {
 #[derive(Deserialize)]
 struct ToolCall<'a> {
     #[serde(borrow)]
-    function: Option<Function<'a>>,
+    function: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -80,8 +82,8 @@ struct RawUsage<'a> {
     total_output_tokens: Raw<'a>,
     cost: Raw<'a>,
     is_byok: Raw<'a>,
-    cost_details: Option<RawCostDetails<'a>>,
-    completion_tokens_details: Option<RawTokenDetails<'a>>,
+    cost_details: Raw<'a>,
+    completion_tokens_details: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -132,7 +134,8 @@ impl Usage {
     pub(crate) fn read(usage: Raw<'_>) -> Option<Self> {
         let raw: RawUsage<'_> = serde_json::from_str(usage?.get()).ok()?;
         let figure = |raw: Raw<'_>| usd(raw?.get().trim());
-        let details = raw.cost_details.and_then(|details| figure(details.upstream_inference_cost));
+        let details = object::<RawCostDetails<'_>>(raw.cost_details);
+        let details = details.and_then(|details| figure(details.upstream_inference_cost));
         // With a caller's own key for the provider (BYOK), `cost` contains only OpenRouter's fee.
         let byok = raw.is_byok.is_some_and(|value| value.get() == "true");
         let cost = figure(raw.cost)
@@ -141,8 +144,7 @@ impl Usage {
         Some(Self {
             prompt_tokens: tokens([raw.prompt_tokens, raw.input_tokens, raw.total_input_tokens]),
             completion_tokens: tokens([raw.completion_tokens, raw.output_tokens, raw.total_output_tokens]),
-            reasoning_tokens: raw
-                .completion_tokens_details
+            reasoning_tokens: object::<RawTokenDetails<'_>>(raw.completion_tokens_details)
                 .and_then(|details| number(details.reasoning_tokens))
                 .map(|tokens| tokens as u64),
             cost,
@@ -200,11 +202,11 @@ impl<'a> CompletionChoice<'a> {
             let list = list.or_else(|_| serde_json::from_str::<ToolCall<'a>>(raw.get()).map(|one| vec![one]));
             list.unwrap_or_default()
                 .into_iter()
-                .filter_map(|tool_call| tool_call.function)
+                .filter_map(|tool_call| object(tool_call.function))
                 .for_each(&mut call);
         }
         if let Some(raw) = message.function_call
-            && let Ok(function) = serde_json::from_str(raw.get())
+            && let Some(function) = object(Some(raw))
         {
             call(function);
         }
@@ -214,7 +216,8 @@ impl<'a> CompletionChoice<'a> {
 
 /// Returns the text of a string, or of a list of parts.
 fn joined_text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    #[derive(Deserialize)]
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
     struct Part<'a> {
         #[serde(borrow)]
         text: Raw<'a>,
@@ -229,6 +232,11 @@ fn joined_text(raw: &RawValue) -> Option<Cow<'_, str>> {
         |kind: Raw<'_>| text(kind).is_some_and(|kind| matches!(&*kind, "reasoning" | "thinking"));
     let answers = parts.into_iter().filter(|part| !is_reasoning(part.kind));
     Some(Cow::Owned(answers.filter_map(|part| text(part.text)).collect::<Vec<_>>().join("\n")))
+}
+
+/// Parses an object; `None` for any other value.
+fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
 }
 
 /// Parses a JSON string, borrowed if it contains no escapes.
@@ -271,6 +279,20 @@ mod tests {
         assert_eq!((usage.cost, usage.prompt_tokens), ("0.01".parse().ok(), None));
         assert!(Completion::read(b"<html>").is_none());
         assert!(Completion::read(b"{}").unwrap().choice().is_none());
+    }
+
+    #[test]
+    fn empty_lists_in_place_of_objects_lose_nothing_else() {
+        let body = br#"{"choices":[{"message":[],"finish_reason":"stop","error":{"code":1}}],
+            "usage":{"prompt_tokens":9,"cost":0.01,"cost_details":"x","completion_tokens_details":[]}}"#;
+        let completion = Completion::read(body).unwrap();
+        let usage = completion.usage().unwrap();
+        assert_eq!((usage.prompt_tokens, usage.cost), (Some(9), "0.01".parse().ok()));
+        assert!(completion.choice().unwrap().error.is_some());
+        let body = br#"{"choices":[{"message":{"content":[[],{"text":"B"}],"tool_calls":[{"function":[]},
+            {"function":{"arguments":"{}"}}]}}]}"#;
+        let content = Completion::read(body).unwrap().choice().unwrap().content();
+        assert_eq!((content.calls.len(), content.text.as_deref()), (1, Some("B")));
     }
 
     #[test]

@@ -331,6 +331,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pages_find_the_guide_of_labels_by_its_name() {
+        assert_eq!(LABELS.name, ep_site::names::LABELS_GUIDE);
+    }
+
+    #[test]
     fn unavailable_parts_are_removed() {
         let offer = |mode| {
             let mut config = Config::defaults().unwrap();

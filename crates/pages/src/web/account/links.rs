@@ -1,4 +1,4 @@
-//! URLs on the account page: its forms, the ways to pay, and the operator's contact.
+//! URLs on the account page: the ways to pay, and the operator's contact.
 
 use ep_site::Rail;
 

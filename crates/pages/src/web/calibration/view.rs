@@ -34,7 +34,7 @@ struct View {
     minimum: i64,
     caveat: String,
     simulated: bool,
-    /// Absolute URLs of the manual of feedback and of the figures as JSON; the paths are for links on the page.
+    /// Absolute URLs of the manual of feedback and of the figures as JSON.
     judging: String,
     json: String,
 }

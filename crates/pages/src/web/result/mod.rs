@@ -63,7 +63,7 @@ pub(crate) fn embed(of_pages: PageState, exchange: Exchange, admission: Admissio
     page(of_pages, exchange, admission, true).boxed()
 }
 
-/// Answers with the poll in the wanted format. A frame has one address, and shows what everyone may read.
+/// Responds with the poll in the requested format. A frame has one address, and shows what everyone may read.
 async fn page(
     of_pages: PageState,
     exchange: Exchange,
