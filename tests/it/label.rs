@@ -134,6 +134,7 @@ async fn ties_follow_the_rule() {
     stdout(&output, 0);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("3 labels were decided by another --on-tie, and will be decided by --on-tie strongest from the same votes"), "{said}");
+    assert_eq!(said.matches("decided by another --on-tie").count(), 1, "{said}");
     let decided = lines(&folder.path().join("labels.jsonl"));
     assert!(decided.len() == 3 && decided.iter().all(is_broken), "{decided:?}");
     stdout(&run(folder.path(), &upstream, &arguments(pair)).await, 3);

@@ -60,13 +60,12 @@ impl<'f> LabelFile<'f> {
         let panel = panel_version(target, &settings.panel).await?;
         let Work { rows, priced, input, proof, classes } = self.prepare(&labelling, &panel, journal).await?;
         let models = priced.bound.models as usize;
-        // Further labels follow the rule, except those of batches of earlier runs.
-        let may_differ = match &input {
-            Some(input) => {
-                self.are_decided_otherwise(&input.keys, journal)? || labelling.open_batches()?.rows() > 0
-            }
-            None => true,
+        let differs_before = match &input {
+            Some(input) => self.are_decided_otherwise(&input.keys, journal)?,
+            None => false,
         };
+        // Labels of this run follow the rule, except those of a server's batches of earlier runs.
+        let may_differ = input.is_none() || labelling.way.server().is_some();
         let outcome = match (&proof, input) {
             // After the gold labels were read, nothing is asked any more: the proof is about the labels of that time.
             (Some(proof), Some(input)) if proof.is_opened() => RunOutcome {
@@ -82,7 +81,7 @@ impl<'f> LabelFile<'f> {
                 ask(&labelling, &arguments.run, rows, input, &priced, notice, journal).await?
             }
         };
-        if may_differ && self.are_decided_otherwise(&outcome.keys, journal)? {
+        if differs_before || (may_differ && self.are_decided_otherwise(&outcome.keys, journal)?) {
             journal.decide_anew(&outcome.keys, settings.rule())?;
         }
         let mut summary = Self::summary(&outcome, models, classes, journal)?;
