@@ -211,11 +211,15 @@ pub(crate) fn entries(
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use ep_polling::TieRule;
     use ep_polling::ballot::first_reader;
     use ep_polling::{Timestamp, Usd};
 
     use super::*;
     use crate::entry::{DecidedBy, EntryVote};
+    use crate::settings::Panel;
 
     fn entry(number: u8) -> Entry {
         Entry {
@@ -264,6 +268,50 @@ mod tests {
             drop(journal);
             assert_eq!(std::fs::read(&path).unwrap(), whole);
         }
+    }
+
+    /// The file behind a link keeps its permissions, its lock, and the lines of other rows to the byte.
+    #[test]
+    fn another_rule_decides_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real.jsonl"), folder.path().join("labels.jsonl"));
+        let vote = |model: &str, vote: &str| EntryVote {
+            model: model.to_owned(),
+            vote: Some(vote.to_owned()),
+            ..entry(1).votes[0].clone()
+        };
+        let tied = |number| Entry {
+            label: None,
+            by: DecidedBy::None,
+            score: 0.0,
+            votes: vec![vote("a", "x"), vote("b", "y")],
+            ..entry(number)
+        };
+        // With a field that this release does not know.
+        let other =
+            format!("{},\"note\": 1}}", serde_json::to_string(&tied(2)).unwrap().trim_end_matches('}'));
+        let first = serde_json::to_string(&tied(1)).unwrap();
+        std::fs::write(&real, format!("{first}\n{other}\n")).unwrap();
+        std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+
+        let panel = Panel::Models(vec!["a".to_owned(), "b".to_owned()]);
+        let rule = LabelRule { panel: &panel, on_tie: TieRule::Strongest };
+        let keys = HashSet::from([entry(1).key]);
+        let mut journal = Journal::open(&link).unwrap();
+        assert_eq!(journal.decided_otherwise(&keys, rule).unwrap(), 1);
+        journal.decide_anew(&keys, rule).unwrap();
+        assert_eq!(journal.decided_otherwise(&keys, rule).unwrap(), 0);
+        assert!(Journal::open(&link).is_err(), "the new file is locked");
+        journal.append(&[entry(3)]).unwrap();
+        drop(journal);
+
+        let text = std::fs::read_to_string(&real).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains("\"label\":\"x\"") && lines[1] == other && lines.len() == 3, "{text}");
+        assert!(link.is_symlink());
+        assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
     }
 
     #[test]
