@@ -17,7 +17,7 @@ pub mod keys;
 pub mod models;
 mod paging;
 pub mod panels;
-mod poll_access;
+mod poll_id;
 pub mod polls;
 mod prelude;
 pub mod reputation;
@@ -31,7 +31,7 @@ pub mod webhooks;
 
 use std::sync::LazyLock;
 
-use ep_kernel::tool::entry;
+use ep_kernel::dispatch::entry;
 use ep_kernel::{Entry, Fault, Kind, Tool};
 
 /// All operations, in the order of the documents.

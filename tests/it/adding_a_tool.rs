@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ep_kernel::Entry;
-use ep_kernel::tool::entry;
+use ep_kernel::dispatch::entry;
 use serde_json::json;
 
 use crate::harness::Setup;

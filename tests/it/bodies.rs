@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use ep_kernel::tool::{Presentation, ToolOutput, entry};
+use ep_kernel::dispatch::entry;
+use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_kernel::{
     Access, Agents, Cost, Ctx, Effect, Entry, Fault, Latency, Nothing, Rate, Rest, Spec, Task, Tool,
 };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::follow::follow;
 use super::get_poll_status::PollStatus;
 use super::poll_query::PollQuery;
+use crate::poll_id::poll_id;
 use crate::prelude::*;
 
 /// Ends a poll early and keeps its votes.
@@ -42,7 +43,7 @@ impl Tool for CancelPoll {
     type Output = PollStatus;
 
     async fn call(cx: &Ctx, query: PollQuery) -> Result<PollStatus, Fault> {
-        let state = query.read(cx).await?;
+        let state = cx.polls().owned(&poll_id(cx, &query.poll_id)?, &cx.caller).await?;
         if state.record.closing.as_ref().is_some_and(|closing| closing.cancelled) {
             return Ok(PollStatus::of(cx, &state));
         }

@@ -2,7 +2,7 @@
 
 use ep_polling::PollId;
 
-use crate::poll_access::owned;
+use crate::poll_id::poll_id;
 use crate::prelude::*;
 
 /// Deletes a poll.
@@ -54,7 +54,7 @@ impl Tool for DeletePoll {
     type Output = DeletedPoll;
 
     async fn call(cx: &Ctx, input: PollToDelete) -> Result<DeletedPoll, Fault> {
-        let state = owned(cx, &input.poll_id).await?;
+        let state = cx.polls().owned(&poll_id(cx, &input.poll_id)?, &cx.caller).await?;
         let id = state.record.id.clone();
         if let Some(user) = cx.caller.user() {
             cx.account_data().own_account(user).await?;

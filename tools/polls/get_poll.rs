@@ -4,6 +4,7 @@ use ep_kernel::PollState;
 
 use super::poll_query::PollQuery;
 use super::reply::{PollReply, PollResponse, RunningPoll};
+use crate::poll_id::poll_id;
 use crate::prelude::*;
 use crate::result_link::result_url;
 
@@ -44,6 +45,6 @@ impl Tool for GetPoll {
     type Output = PollReply;
 
     async fn call(cx: &Ctx, query: PollQuery) -> Result<PollReply, Fault> {
-        Ok(reply(cx, &query.read(cx).await?))
+        Ok(reply(cx, &cx.polls().owned(&poll_id(cx, &query.poll_id)?, &cx.caller).await?))
     }
 }

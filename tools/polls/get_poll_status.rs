@@ -8,6 +8,7 @@ use ep_polling::{NamedTally, PollId, ScaleResult, TerminationReason, Timestamp};
 use super::poll_query::PollQuery;
 use super::reply::{POLL_AFTER_MS, RunningPoll};
 use super::summary::{Status, Summary};
+use crate::poll_id::poll_id;
 use crate::prelude::*;
 
 /// Reads the progress of a poll.
@@ -125,6 +126,6 @@ impl Tool for GetPollStatus {
     type Output = PollStatus;
 
     async fn call(cx: &Ctx, query: PollQuery) -> Result<PollStatus, Fault> {
-        Ok(PollStatus::of(cx, &query.read(cx).await?))
+        Ok(PollStatus::of(cx, &cx.polls().owned(&poll_id(cx, &query.poll_id)?, &cx.caller).await?))
     }
 }

@@ -5,7 +5,7 @@ use ep_polling::stopping::MAX_ROSTER;
 use super::follow::watch;
 use super::get_poll::reply;
 use super::reply::PollReply;
-use crate::poll_access::owned;
+use crate::poll_id::poll_id;
 use crate::prelude::*;
 
 /// Streams the events of a poll.
@@ -48,7 +48,7 @@ impl Tool for WatchPoll {
     type Output = PollReply;
 
     async fn call(cx: &Ctx, watched: WatchedPoll) -> Result<PollReply, Fault> {
-        let state = owned(cx, &watched.poll_id).await?;
+        let state = cx.polls().owned(&poll_id(cx, &watched.poll_id)?, &cx.caller).await?;
         Ok(reply(cx, &watch(cx, state, watched.after, true).await?))
     }
 }

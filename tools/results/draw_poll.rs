@@ -3,7 +3,7 @@
 use ep_polling::PollId;
 
 use super::diagram::diagram;
-use crate::poll_access::readable;
+use crate::poll_id::poll_id;
 use crate::prelude::*;
 
 /// Draws a poll.
@@ -62,7 +62,7 @@ impl Tool for DrawPoll {
     type Output = Drawing;
 
     async fn call(cx: &Ctx, drawn: DrawnPoll) -> Result<Drawing, Fault> {
-        let state = readable(cx, &drawn.poll_id).await?;
+        let state = cx.polls().readable(&poll_id(cx, &drawn.poll_id)?, &cx.caller).await?;
         let record = &state.record;
         let settled = record.closing.is_some() && !record.plan.private;
         Ok(Drawing { poll_id: record.id.clone(), diagram: diagram(&state), settled })

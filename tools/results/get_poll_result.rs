@@ -10,7 +10,7 @@ use ep_polling::{
 };
 use ep_store::Closing;
 
-use crate::poll_access::{owns, readable};
+use crate::poll_id::poll_id;
 use crate::polls::audience::Audience;
 use crate::polls::brief;
 use crate::polls::facts::ResultText;
@@ -223,8 +223,8 @@ impl Tool for GetPollResult {
         if wait > MAX_RESULT_WAIT_MS {
             return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_RESULT_WAIT_MS}")));
         }
-        let mut state = readable(cx, &query.poll_id).await?;
-        if query.costs && !owns(&cx.caller, &state) {
+        let mut state = cx.polls().readable(&poll_id(cx, &query.poll_id)?, &cx.caller).await?;
+        if query.costs && !state.is_of(&cx.caller) {
             return Err(costs_are_the_owners(cx, &state));
         }
         if wait > 0 && state.record.closing.is_none() {

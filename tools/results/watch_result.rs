@@ -3,7 +3,7 @@
 use ep_polling::stopping::MAX_ROSTER;
 
 use super::get_poll_result::PollResult;
-use crate::poll_access::readable;
+use crate::poll_id::poll_id;
 use crate::polls::follow::watch;
 use crate::prelude::*;
 
@@ -42,7 +42,7 @@ impl Tool for WatchResult {
     type Output = PollResult;
 
     async fn call(cx: &Ctx, watched: WatchedResult) -> Result<PollResult, Fault> {
-        let state = readable(cx, &watched.poll_id).await?;
+        let state = cx.polls().readable(&poll_id(cx, &watched.poll_id)?, &cx.caller).await?;
         Ok(PollResult::of(cx, &watch(cx, state, watched.after, false).await?, false))
     }
 }

@@ -52,7 +52,7 @@ pub use caller::Caller;
 pub use cards::Cards;
 pub use ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
 pub use deposits::{ChainComparison, DepositOutcome, DepositStatus, Deposited, Deposits, TransactionHash};
-pub use dispatch::{Call, WhileRunning};
+pub use dispatch::{Call, Entry, WhileRunning};
 pub use event::{PollEvent, Progress, ProgressSink, StartedEvent, VoteEvent};
 pub use executor::{Billing, EventProjection, Opener, PollExecutor, PollLimits, PollState};
 pub use fault::{ErrorBody, Fault, FieldFault, Kind, Problem, RecoveryAction};
@@ -77,8 +77,7 @@ pub use sign_in::{
 pub use signing::SigningKeys;
 pub use tasks::Tasks;
 pub use tool::{
-    Access, Agents, Cost, Effect, Entry, Latency, MessageContent, Nothing, ParsedInput, Rate, Rest, Spec,
-    Task, Tool,
+    Access, Agents, Cost, Effect, Latency, MessageContent, Nothing, ParsedInput, Rate, Rest, Spec, Task, Tool,
 };
 pub use turns::Turns;
 pub use webhooks::{Outbox, WebhookParts, WebhookSecrets, Webhooks};

@@ -1,23 +1,17 @@
 //! The contract of every operation. Read this first.
 //!
 //! An operation is a [`Tool`]: a type with a [`Spec`] (its texts, access, price, errors and bindings), an
-//! input, an output and one function. It is defined in this one place. [`entry`] erases the type into an
-//! [`Entry`]; the catalogue is a list of entries, built at its first use (`ep_tools::TOOLS`). Surfaces (MCP, A2A,
+//! input, an output and one function. It is defined in this one place. [`entry`](crate::dispatch::entry) erases the type into an
+//! [`Entry`](crate::Entry); the catalogue is a list of entries, built at its first use (`ep_tools::TOOLS`). Surfaces (MCP, A2A,
 //! REST, SSE, the command line) decode bytes into a JSON value, find the entry and call
 //! [`dispatch`](crate::dispatch::dispatch). Documents are pure functions of the same list.
 //!
 //! **Invariant:** a tool does not know the surface of its call, and never checks access, limits or
 //! idempotency itself. It checks only *ownership* ("is this your poll?").
 
-mod arguments;
-
-use std::collections::HashSet;
 use std::future::Future;
-use std::sync::LazyLock;
 
 use ep_polling::MicroUsd;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -26,8 +20,6 @@ use serde_json::{Map, Value};
 use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind, OperationKind, Result};
-use crate::output::CallOutput;
-use crate::reading;
 use crate::schema;
 use ep_store::KeyScope;
 
@@ -359,11 +351,6 @@ impl Task {
     }
 }
 
-/// Returns the operation with this effect on tasks. Protocols find operations by it, and name none.
-pub fn for_task(entries: &'static [Entry], task: Task) -> Option<&'static Entry> {
-    entries.iter().find(|entry| entry.spec.task == task)
-}
-
 /// A REST binding.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
@@ -448,150 +435,4 @@ impl Rest {
         self.media_type = media_type;
         self
     }
-}
-
-/// The future of a call.
-type CallFuture = BoxFuture<'static, Result<CallOutput>>;
-
-/// An operation with erased types, used by surfaces and documents.
-pub struct Entry {
-    /// The specification.
-    pub spec: Spec,
-    /// The short form of the output, for agents, which pay for every token.
-    pub brief: Brief,
-    /// True if the operation needs an account.
-    pub needs_account: bool,
-    input: LazyLock<Schema>,
-    request: LazyLock<Schema>,
-    output: LazyLock<Schema>,
-    limits: LazyLock<Vec<String>>,
-    known: LazyLock<HashSet<String>>,
-    parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
-    remove_extended: fn(&mut Map<String, Value>),
-    check: fn(Value) -> Result<()>,
-    without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
-    other_mistakes: fn(Ctx, Value) -> BoxFuture<'static, Option<Fault>>,
-    run: fn(Ctx, Value, Vec<String>) -> CallFuture,
-    at_most: fn(Ctx, Value) -> BoxFuture<'static, Result<MicroUsd>>,
-}
-
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Entry({})", self.spec.name)
-    }
-}
-
-impl Entry {
-    /// Returns the schema of the input for agents: see [`schema::input`].
-    pub fn input(&self) -> &Schema {
-        &self.input
-    }
-
-    /// Returns the schema of the input for programs: see [`schema::request`].
-    pub fn request(&self) -> &Schema {
-        &self.request
-    }
-
-    /// Returns the names of the optional arguments whose absence permits more, such as caps and `private`.
-    pub fn limits(&self) -> &[String] {
-        &self.limits
-    }
-
-    /// Returns the schema of the output: see [`schema::output`].
-    pub fn output(&self) -> &Schema {
-        &self.output
-    }
-
-    /// Removes the arguments listed only for agents that request all tools: see [`schema::remove_extended`].
-    pub fn remove_extended(&self, input: &mut Map<String, Value>) {
-        (self.remove_extended)(input);
-    }
-
-    /// Reads the input from an agent's message: see [`Tool::parse_input`].
-    pub fn parse_input(
-        &self,
-        known: &Map<String, Value>,
-        content: MessageContent<'_>,
-    ) -> Option<ParsedInput> {
-        (self.parse_input)(known, content)
-    }
-
-    /// Returns the REST binding and the event stream, if any.
-    pub fn bindings(&self) -> impl Iterator<Item = Rest> + use<> {
-        [self.spec.rest, self.spec.stream].into_iter().flatten()
-    }
-
-    /// Decodes the input and runs the operation. [`dispatch`](crate::dispatch::dispatch) checks everything else first.
-    pub(crate) fn run(&self, cx: Ctx, input: Value) -> CallFuture {
-        let notices = input.as_object().map(|input| (self.without_effect)(self.input(), input));
-        (self.run)(cx, input, notices.unwrap_or_default())
-    }
-
-    /// Decodes the input and returns the maximum cost of a call with it.
-    pub fn at_most(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd>> {
-        (self.at_most)(cx, input)
-    }
-}
-
-/// Erases a tool's types. No code beyond this is generic over tools.
-pub const fn entry<T: Tool>() -> Entry {
-    Entry {
-        spec: T::SPEC,
-        brief: <T::Output as ToolOutput>::BRIEF,
-        needs_account: T::NEEDS_ACCOUNT,
-        input: LazyLock::new(schema::input::<T::Input>),
-        request: LazyLock::new(request::<T>),
-        output: LazyLock::new(schema::output::<T::Output>),
-        limits: LazyLock::new(schema::limits_of::<T::Input>),
-        known: LazyLock::new(arguments::known::<T>),
-        parse_input: T::parse_input,
-        remove_extended: schema::remove_extended::<T::Input>,
-        check: T::check,
-        without_effect: T::without_effect,
-        other_mistakes: other_mistakes::<T>,
-        run: run::<T>,
-        at_most: at_most::<T>,
-    }
-}
-
-/// Returns the schema of an input for programs. It is closed where unknown arguments are refused.
-fn request<T: Tool>() -> Schema {
-    let mut schema = schema::request::<T::Input>();
-    if T::SPEC.refuses_unknown() && !schema::names(&schema).is_empty() {
-        schema.insert("additionalProperties".to_owned(), false.into());
-    }
-    schema
-}
-
-fn at_most<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd>> {
-    async move {
-        let decoded = reading::read_value(input, schema::decode::<T::Input>).await??;
-        T::at_most(&cx, decoded).await
-    }
-    .boxed()
-}
-
-fn other_mistakes<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Option<Fault>> {
-    async move { T::other_mistakes(&cx, &input).await }.boxed()
-}
-
-fn run<T: Tool>(cx: Ctx, input: Value, notices: Vec<String>) -> CallFuture {
-    async move {
-        let (input, decoded) = reading::read_value(input, |mut input| {
-            let decoded = schema::decode_from::<T::Input>(&mut input);
-            (input, decoded)
-        })
-        .await?;
-        let decoded = match decoded {
-            Ok(decoded) => decoded,
-            Err(fault) => {
-                return Err(T::other_mistakes(&cx, &input).await.into_iter().fold(fault, Fault::and));
-            }
-        };
-        let mut output = T::call(&cx, decoded).await?;
-        output.add_notices(notices);
-        let value = serde_json::to_value(&output).map_err(Fault::internal)?;
-        Ok(CallOutput { value, presentation: output.presentation() })
-    }
-    .boxed()
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use ep_kernel::Entry;
-use ep_kernel::tool::entry;
+use ep_kernel::dispatch::entry;
 use ep_pages::documents::DOCUMENTS;
 use ep_site::AliasPaths;
 use reqwest::Method;

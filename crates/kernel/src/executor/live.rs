@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::lease::HeldLease;
+use crate::caller::Caller;
 use ep_polling::{Ballot, ModelCounts, PollId, Tally};
 use ep_store::{Closing, PollRecord};
 
@@ -21,6 +22,11 @@ pub struct PollState {
 }
 
 impl PollState {
+    /// Returns true if this caller opened the poll. The operator's process may act for every owner.
+    pub fn is_of(&self, caller: &Caller) -> bool {
+        *caller == Caller::Local || caller.user().is_some_and(|user| self.record.owner == Some(user))
+    }
+
     /// Returns the tally of the ballots so far.
     pub fn tally(&self) -> Tally {
         let votes = self.ballots.iter().map(|ballot| ballot.vote.as_ref().ok().copied());

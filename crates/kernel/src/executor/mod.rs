@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::caller::Caller;
 use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind, Result};
 use crate::ports::{Clock, Entropy, Models};
@@ -234,6 +235,22 @@ impl PollExecutor {
             return Ok(Some(state));
         }
         self.stored(id).await
+    }
+
+    /// Returns the state of a poll that this caller may read. A private poll is reported as not found to anyone but its owner.
+    pub async fn readable(&self, id: &PollId, caller: &Caller) -> Result<PollState> {
+        let state = self.state(id).await?.filter(|state| !state.record.plan.private || state.is_of(caller));
+        state.ok_or_else(|| Fault::no_such_poll(id.as_str()))
+    }
+
+    /// Returns the state of the caller's own poll. It is reported as not found to anyone else.
+    pub async fn owned(&self, id: &PollId, caller: &Caller) -> Result<PollState> {
+        let state = self.readable(id, caller).await?;
+        if state.is_of(caller) {
+            return Ok(state);
+        }
+        let text = format!("this account did not open poll {id}; get_poll_result reads public results");
+        Err(Fault::new(Kind::NotFound, text))
     }
 
     /// Returns the state of a poll from the database. A process's own copy may lag by a moment, or by more

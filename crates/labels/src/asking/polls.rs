@@ -1,7 +1,7 @@
 //! Rows asked by polls: each row is a poll of a service, several at a time.
 
+use ep_kernel::Entry as Operation;
 use ep_kernel::Fault;
-use ep_kernel::tool::Entry as Operation;
 use ep_polling::MicroUsd;
 use ep_tools::polls::reply::PollResponse;
 use futures::future::LocalBoxFuture;

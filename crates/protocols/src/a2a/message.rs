@@ -1,7 +1,7 @@
 //! Parses a message into a skill and its input.
 
+use ep_kernel::dispatch::for_task;
 use ep_kernel::schema::is_empty;
-use ep_kernel::tool::for_task;
 use ep_kernel::{Agents, Entry, Fault, Kind, MessageContent, ParsedInput, Task};
 use serde_json::{Map, Value};
 

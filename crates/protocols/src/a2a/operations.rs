@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ep_kernel::tool::for_task;
+use ep_kernel::dispatch::for_task;
 use ep_kernel::{Effect, Fault, Kind, Task};
 use ep_polling::Timestamp;
 use ep_store::{AgentTask, TaskFilter, TaskState, TaskWork};

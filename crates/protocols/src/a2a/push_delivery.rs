@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::app::App;
 use ep_kernel::dispatch::dispatch;
+use ep_kernel::dispatch::for_task;
 use ep_kernel::guard::{Admission, Credential, Request};
-use ep_kernel::tool::for_task;
 use ep_kernel::webhooks::deliver;
 use ep_kernel::{
     Call, CallOutput, Caller, Entropy, Entry, Fault, Kind, NotDelivered, Outbox, PreparedNotification, Task,

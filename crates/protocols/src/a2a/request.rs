@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Response};
+use ep_kernel::dispatch::for_task;
 use ep_kernel::dispatch::{dispatch, dispatch_internal};
 use ep_kernel::fault;
 use ep_kernel::guard::Admission;
-use ep_kernel::tool::for_task;
 use ep_kernel::{Call, CallOutput, Ctx, Effect, Entry, Fault, Kind, ProgressSink, Task, WhileRunning};
 use ep_outside::payments::Usdc;
 use ep_polling::Timestamp;

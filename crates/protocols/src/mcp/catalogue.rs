@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_kernel::dispatch::for_task;
 use ep_kernel::schema::rule_in;
-use ep_kernel::tool::for_task;
 use ep_kernel::{ActionCall, Agents, Calls, Entry, Links, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};

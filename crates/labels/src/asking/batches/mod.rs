@@ -326,7 +326,7 @@ mod tests {
     use std::time::Duration;
 
     use ep_kernel::Clock;
-    use ep_kernel::tool::Entry as Operation;
+    use ep_kernel::Entry as Operation;
     use ep_polling::{TieRule, Timestamp};
     use serde_json::{Map, Value, json};
 

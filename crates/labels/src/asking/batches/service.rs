@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ep_kernel::tool::Entry as Operation;
+use ep_kernel::Entry as Operation;
 use ep_kernel::{Fault, Kind};
 use ep_store::{BatchError, BatchId, BatchStatus};
 use ep_tools::batches::{CancelBatch, CreateBatch, GetBatch, GetBatchResults, ListBatches};

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::body::Bytes;
-use ep_kernel::tool::Entry;
+use ep_kernel::Entry;
 use ep_site::layout::{Layout, own};
 use ep_site::names::{API_REFERENCE, ASYNCAPI, DOCS, MCP_PAGE, OPENAPI};
 use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{Entry, Tool};
+use super::Entry;
 use crate::ctx::Ctx;
 use crate::fault::{Fault, Result};
 use crate::schema;
+use crate::tool::Tool;
 
 /// Returns the names and the other accepted names of all arguments.
 pub(super) fn known<T: Tool>() -> HashSet<String> {
@@ -75,7 +76,7 @@ impl Entry {
 
     /// Rejects unknown arguments. Empty ones are ignored. `others` are names handled by the surface. The fault also lists
     /// all other problems of the input. MCP and A2A refuse unknown arguments of every operation, other surfaces
-    /// those of [some](super::Spec::refuses_unknown).
+    /// those of [some](crate::Spec::refuses_unknown).
     pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<()> {
         /// Maximum number of unknown arguments named.
         const MAX_NAMED: usize = 8;
