@@ -1,11 +1,8 @@
 //! `submit_feedback`: records feedback on a poll's outcome.
 
-use std::borrow::Cow;
-
 use ep_polling::text::normalize;
-use ep_polling::{Lines, PollId, TextError};
+use ep_polling::{Lines, PollId, TextError, checked, inline_schema};
 use ep_store::{FeedbackEntry, FeedbackId, NewFeedback};
-use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::poll;
 use crate::prelude::*;
@@ -33,27 +30,10 @@ pub struct FeedbackInput {
 #[serde(try_from = "f64")]
 pub struct Confidence(f64);
 
-impl TryFrom<f64> for Confidence {
-    type Error = &'static str;
-
-    fn try_from(value: f64) -> Result<Self, Self::Error> {
-        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err("must be a number from 0 to 1") }
-    }
-}
-
-impl JsonSchema for Confidence {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Confidence".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
-    }
-}
+checked!(Confidence: f64, &'static str, |value| {
+    if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err("must be a number from 0 to 1") }
+});
+inline_schema!(Confidence, { "type": "number", "minimum": 0, "maximum": 1 });
 
 /// A text of at most [`Notes::MAX_CHARS`] characters; `None` if it is blank.
 #[derive(Debug, Clone, Deserialize)]
@@ -65,30 +45,13 @@ impl Notes {
     pub const MAX_CHARS: usize = 2_000;
 }
 
-impl TryFrom<String> for Notes {
-    type Error = TextError;
-
-    fn try_from(text: String) -> Result<Self, TextError> {
-        if text.trim().is_empty() {
-            return Ok(Self(None));
-        }
-        normalize(&text, 1, Self::MAX_CHARS, Lines::Many).map(|notes| Self(Some(notes)))
+checked!(Notes: String, TextError, |text| {
+    if text.trim().is_empty() {
+        return Ok(Self(None));
     }
-}
-
-impl JsonSchema for Notes {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Notes".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "maxLength": Self::MAX_CHARS })
-    }
-}
+    normalize(&text, 1, Self::MAX_CHARS, Lines::Many).map(|notes| Self(Some(notes)))
+});
+inline_schema!(Notes, { "type": "string", "maxLength": Notes::MAX_CHARS });
 
 /// The recorded feedback.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -41,12 +41,7 @@ impl Default for Budget {
     }
 }
 
-impl TryFrom<UsdFigure> for Budget {
-    type Error = BudgetNotPositive;
-    fn try_from(usd: UsdFigure) -> Result<Self, Self::Error> {
-        Self::new(usd)
-    }
-}
+crate::checked!(Budget: UsdFigure, BudgetNotPositive, Self::new);
 
 /// Stores budgets as whole micro-USD.
 pub(crate) mod stored {

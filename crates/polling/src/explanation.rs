@@ -38,18 +38,7 @@ impl ExplanationCount {
     }
 }
 
-impl TryFrom<u8> for ExplanationCount {
-    type Error = ExplanationCountOutOfRange;
-    fn try_from(count: u8) -> Result<Self, Self::Error> {
-        Self::new(count)
-    }
-}
-
-impl From<ExplanationCount> for u8 {
-    fn from(count: ExplanationCount) -> Self {
-        count.0
-    }
-}
+crate::checked!(ExplanationCount: u8, ExplanationCountOutOfRange, Self::new, |count| count.0);
 
 /// Time from the decision until the poll closes with the explanations so far.
 pub const TIME_LIMIT: Duration = Duration::from_secs(20);

@@ -5,6 +5,7 @@ pub mod apportion;
 pub mod ballot;
 pub mod budget;
 pub mod calibration;
+mod checked;
 pub mod choices;
 pub mod contested;
 pub mod counted;

@@ -50,19 +50,7 @@ impl FromStr for PanelName {
     }
 }
 
-impl TryFrom<String> for PanelName {
-    type Error = InvalidPanelName;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<PanelName> for String {
-    fn from(name: PanelName) -> Self {
-        name.0
-    }
-}
+crate::checked!(PanelName: String, InvalidPanelName, |text| text.parse(), |name| name.0);
 
 impl fmt::Display for PanelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,13 +134,7 @@ impl FromStr for PanelRef {
     }
 }
 
-impl TryFrom<String> for PanelRef {
-    type Error = InvalidPanelRef;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
+crate::checked!(PanelRef: String, InvalidPanelRef, |text| text.parse());
 
 impl fmt::Display for PanelRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -55,18 +55,7 @@ impl FromStr for PollId {
     }
 }
 
-impl TryFrom<String> for PollId {
-    type Error = NotAPollId;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<PollId> for String {
-    fn from(id: PollId) -> Self {
-        id.0
-    }
-}
+crate::checked!(PollId: String, NotAPollId, |text| text.parse(), |id| id.0);
 
 impl fmt::Display for PollId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

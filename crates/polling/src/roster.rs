@@ -119,18 +119,7 @@ impl ModelNames {
     }
 }
 
-impl TryFrom<Vec<String>> for ModelNames {
-    type Error = ModelNamesError;
-    fn try_from(names: Vec<String>) -> Result<Self, Self::Error> {
-        Self::new(&names)
-    }
-}
-
-impl From<ModelNames> for Vec<String> {
-    fn from(names: ModelNames) -> Self {
-        names.0
-    }
-}
+crate::checked!(ModelNames: Vec<String>, ModelNamesError, |names| Self::new(&names), |names| names.0);
 
 /// The source of a poll's models.
 #[derive(Debug, Clone, PartialEq, Eq)]

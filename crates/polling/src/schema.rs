@@ -3,7 +3,7 @@
 //!
 //! Enums derive their schemas where they are defined. All schemas are inlined, so their names do not appear.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{Schema, json_schema};
 
 use crate::budget::Budget;
 use crate::explanation::ExplanationCount;
@@ -48,34 +48,45 @@ const QUESTION: &str = concat!(
 /// The patterns of text. They are for programs; agents get the rule as an error message.
 pub const TEXT_PATTERNS: [&str; 2] = [ONE_LINE, QUESTION];
 
+/// Implements the JSON Schema of a type, which is written where the type is used. Its name does not appear.
+///
+/// ```
+/// struct Share(f64);
+///
+/// ep_polling::inline_schema!(Share, { "type": "number", "minimum": 0, "maximum": 1 });
+/// ```
+#[macro_export]
 macro_rules! inline_schema {
+    ($type:ident, { $($schema:tt)* }) => {
+        $crate::inline_schema!([] $type, stringify!($type), schemars::json_schema!({ $($schema)* }));
+    };
     ([$($generics:tt)*] $type:ty, $name:expr, $schema:expr) => {
-        impl<$($generics)*> JsonSchema for $type {
+        impl<$($generics)*> schemars::JsonSchema for $type {
             fn inline_schema() -> bool {
                 true
             }
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 $name.into()
             }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 $schema
             }
         }
     };
 }
 
-inline_schema!([] Budget, "Budget", json_schema!({ "type": "number", "exclusiveMinimum": 0 }));
-inline_schema!([] ExplanationCount, "ExplanationCount", json_schema!({
+inline_schema!(Budget, { "type": "number", "exclusiveMinimum": 0 });
+inline_schema!(ExplanationCount, {
     "type": "integer", "minimum": 1, "maximum": ExplanationCount::MAX
-}));
-inline_schema!([] PollId, "PollId", json_schema!({ "type": "string", "pattern": PollId::PATTERN }));
-inline_schema!([] Timestamp, "Timestamp", json_schema!({ "type": "string", "format": "date-time" }));
-inline_schema!([] Usd, "Usd", json_schema!({ "type": "number", "minimum": 0, "description": "USD." }));
-inline_schema!([] NamedTally, "Tally", json_schema!({
+});
+inline_schema!(PollId, { "type": "string", "pattern": PollId::PATTERN });
+inline_schema!(Timestamp, { "type": "string", "format": "date-time" });
+inline_schema!(Usd, { "type": "number", "minimum": 0, "description": "USD." });
+inline_schema!(NamedTally, {
     "type": "object",
     "description": "Votes per option.",
     "additionalProperties": { "type": "integer", "minimum": 0 }
-}));
+});
 inline_schema!(
     [const MAX: usize, const CHARS: usize] OptionList<MAX, CHARS>,
     format!("Options_{MAX}_{CHARS}"),
@@ -87,11 +98,11 @@ inline_schema!(
         "items": { "type": "string", "minLength": 1, "maxLength": CHARS, "pattern": ONE_LINE }
     })
 );
-inline_schema!([] ModelNames, "ModelNames", json_schema!({
+inline_schema!(ModelNames, {
     "type": "array",
     "maxItems": MAX_ROSTER,
     "items": { "type": "string", "pattern": ONE_LINE }
-}));
+});
 inline_schema!(
     [const MIN: usize, const MAX: usize] QuestionText<MIN, MAX>,
     format!("Question_{MIN}_{MAX}"),

@@ -37,15 +37,4 @@ impl Default for Threshold {
     }
 }
 
-impl TryFrom<f64> for Threshold {
-    type Error = ThresholdOutOfRange;
-    fn try_from(value: f64) -> Result<Self, Self::Error> {
-        Self::new(value)
-    }
-}
-
-impl From<Threshold> for f64 {
-    fn from(threshold: Threshold) -> Self {
-        threshold.0
-    }
-}
+crate::checked!(Threshold: f64, ThresholdOutOfRange, Self::new, Threshold::get);

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -37,18 +36,56 @@ macro_rules! uuid_id {
             $name: String, |text| Ok(text.parse()?), |id| id.to_string();
         }
 
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "format": "uuid" })
+        ep_polling::inline_schema!($name, { "type": "string", "format": "uuid" });
+    };
+}
+
+/// Defines an id with a prefix and 32 hexadecimal digits in lower case, and the error of other texts.
+macro_rules! prefixed_id {
+    ($(#[$doc:meta])* $name:ident: $prefix:literal, $error:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+        )]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(uuid::Uuid);
+
+        impl $name {
+            /// The form as a regular expression, for schemas.
+            pub const PATTERN: &str = concat!("^", $prefix, "[0-9a-f]{32}$");
+
+            /// Creates an id from 16 random bytes.
+            pub fn from_random(bytes: [u8; 16]) -> Self {
+                Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
             }
         }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}{}", $prefix, self.0.simple())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $error;
+            fn from_str(text: &str) -> Result<Self, $error> {
+                text.strip_prefix($prefix).and_then($crate::ids::digits).map(Self).ok_or($error)
+            }
+        }
+
+        ep_polling::checked!($name: String, $error, |text| text.parse(), |id| id.to_string());
+        ep_polling::inline_schema!($name, { "type": "string", "pattern": $name::PATTERN });
+        crate::row::columns! {
+            $name: String, |text| Ok(text.parse()?), |id| id.to_string();
+        }
     };
+}
+pub(crate) use prefixed_id;
+
+/// Reads 32 hexadecimal digits in lower case.
+pub(crate) fn digits(text: &str) -> Option<Uuid> {
+    let id = Uuid::try_parse(text).ok()?;
+    (id.simple().encode_lower(&mut Uuid::encode_buffer()) == text).then_some(id)
 }
 
 uuid_id! {

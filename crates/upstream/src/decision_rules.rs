@@ -52,13 +52,7 @@ impl FromStr for DecisionRule {
     }
 }
 
-impl TryFrom<String> for DecisionRule {
-    type Error = DecisionRuleError;
-
-    fn try_from(text: String) -> Result<Self, DecisionRuleError> {
-        text.parse()
-    }
-}
+ep_polling::checked!(DecisionRule: String, DecisionRuleError, |text| text.parse());
 
 /// The decision models of an upstream: those that its list marks, and those of the operator's rules.
 #[derive(Debug, Clone)]

@@ -21,19 +21,7 @@ enum Part {
     Column(String),
 }
 
-impl TryFrom<String> for Template {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> anyhow::Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Template> for String {
-    fn from(template: Template) -> Self {
-        template.text
-    }
-}
+ep_polling::checked!(Template: String, anyhow::Error, |text| Self::parse(&text), |template| template.text);
 
 /// Creates the error of a wrong question.
 fn wrong(message: &str) -> anyhow::Error {

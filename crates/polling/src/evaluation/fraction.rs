@@ -42,19 +42,7 @@ impl Fraction {
     }
 }
 
-impl From<Fraction> for f64 {
-    fn from(fraction: Fraction) -> Self {
-        fraction.0
-    }
-}
-
-impl TryFrom<f64> for Fraction {
-    type Error = NotAFraction;
-
-    fn try_from(number: f64) -> Result<Self, Self::Error> {
-        Self::new(number)
-    }
-}
+crate::checked!(Fraction: f64, NotAFraction, Self::new, Fraction::get);
 
 impl FromStr for Fraction {
     type Err = NotAFraction;

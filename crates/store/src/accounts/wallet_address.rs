@@ -1,16 +1,15 @@
 //! Wallet addresses.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize, Serializer};
+use ep_polling::{checked, inline_schema};
+use serde::{Deserialize, Serialize};
 use sha3::{Digest, Keccak256};
 
 /// An Ethereum address, displayed with the checksum of EIP-55.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct WalletAddress([u8; 20]);
 
 /// Errors of [`WalletAddress::from_str`].
@@ -61,14 +60,6 @@ impl FromStr for WalletAddress {
     }
 }
 
-impl TryFrom<String> for WalletAddress {
-    type Error = InvalidWalletAddress;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
 impl fmt::Display for WalletAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = hex::encode(self.0);
@@ -81,25 +72,8 @@ impl fmt::Display for WalletAddress {
     }
 }
 
-impl Serialize for WalletAddress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for WalletAddress {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "WalletAddress".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": Self::PATTERN })
-    }
-}
+checked!(WalletAddress: String, InvalidWalletAddress, |text| text.parse(), |address| address.to_string());
+inline_schema!(WalletAddress, { "type": "string", "pattern": WalletAddress::PATTERN });
 
 crate::row::columns! {
     WalletAddress: String, |text| Ok(text.parse()?);

@@ -1,17 +1,16 @@
 //! Ids of batches and files, in the spelling of OpenAI's API.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A batch: `batch_` and 32 hexadecimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct BatchId(Uuid);
+use crate::ids::{digits, prefixed_id};
+
+prefixed_id! {
+    /// A batch: `batch_` and 32 hexadecimal digits.
+    BatchId: "batch_", NotAnId
+}
 
 /// A file that an account has stored, or one that contains the results of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,20 +28,11 @@ pub enum FileId {
 #[error("is no id of a batch or a file")]
 pub struct NotAnId;
 
-const BATCH: &str = "batch_";
 const FILE: &str = "file-";
 const OUTPUT: &str = "output-";
 const ERRORS: &str = "errors-";
 
 impl BatchId {
-    /// The form as a regular expression, for schemas.
-    pub const PATTERN: &str = "^batch_[0-9a-f]{32}$";
-
-    /// Creates an id from 16 random bytes.
-    pub fn from_random(bytes: [u8; 16]) -> Self {
-        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
-    }
-
     /// Returns the reference of the polls of a row.
     pub fn reference(self, number: u32) -> String {
         format!("{self}-{number}")
@@ -61,12 +51,6 @@ impl FileId {
     }
 }
 
-impl fmt::Display for BatchId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{BATCH}{}", self.0.simple())
-    }
-}
-
 impl fmt::Display for FileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -77,60 +61,22 @@ impl fmt::Display for FileId {
     }
 }
 
-/// Reads 32 hexadecimal digits in lower case.
-pub(crate) fn digits(text: &str) -> Result<Uuid, NotAnId> {
-    let id = Uuid::try_parse(text).map_err(|_| NotAnId)?;
-    if id.simple().encode_lower(&mut Uuid::encode_buffer()) == text { Ok(id) } else { Err(NotAnId) }
-}
-
-impl FromStr for BatchId {
-    type Err = NotAnId;
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
-        digits(text.strip_prefix(BATCH).ok_or(NotAnId)?).map(Self)
-    }
-}
-
 impl FromStr for FileId {
     type Err = NotAnId;
     fn from_str(text: &str) -> Result<Self, NotAnId> {
         let rest = text.strip_prefix(FILE).ok_or(NotAnId)?;
-        if let Some(batch) = rest.strip_prefix(OUTPUT) {
-            return digits(batch).map(|id| Self::Output(BatchId(id)));
-        }
-        if let Some(batch) = rest.strip_prefix(ERRORS) {
-            return digits(batch).map(|id| Self::Errors(BatchId(id)));
-        }
-        digits(rest).map(Self::Stored)
-    }
-}
-
-impl TryFrom<String> for BatchId {
-    type Error = NotAnId;
-    fn try_from(text: String) -> Result<Self, NotAnId> {
-        text.parse()
-    }
-}
-
-impl From<BatchId> for String {
-    fn from(id: BatchId) -> Self {
-        id.to_string()
-    }
-}
-
-impl JsonSchema for BatchId {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "BatchId".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": Self::PATTERN })
+        let id = if let Some(batch) = rest.strip_prefix(OUTPUT) {
+            digits(batch).map(|id| Self::Output(BatchId(id)))
+        } else if let Some(batch) = rest.strip_prefix(ERRORS) {
+            digits(batch).map(|id| Self::Errors(BatchId(id)))
+        } else {
+            digits(rest).map(Self::Stored)
+        };
+        id.ok_or(NotAnId)
     }
 }
 
 crate::row::columns! {
-    BatchId: String, |text| Ok(text.parse()?), |id| id.to_string();
     FileId: String, |text| Ok(text.parse()?), |id| id.to_string();
 }
 

@@ -1,12 +1,10 @@
 //! Labels of API keys.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use ep_polling::text::normalize;
-use ep_polling::{Lines, TextError};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use ep_polling::{Lines, TextError, checked, inline_schema};
 use serde::Deserialize;
 
 /// The owner's label of an API key: at most [`KeyLabel::MAX_CHARS`] characters on one line, or empty.
@@ -40,27 +38,8 @@ impl FromStr for KeyLabel {
     }
 }
 
-impl TryFrom<String> for KeyLabel {
-    type Error = TextError;
-
-    fn try_from(text: String) -> Result<Self, TextError> {
-        text.parse().map_err(|InvalidKeyLabel(error)| error)
-    }
-}
-
-impl JsonSchema for KeyLabel {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "KeyLabel".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "maxLength": Self::MAX_CHARS })
-    }
-}
+checked!(KeyLabel: String, TextError, |text| text.parse().map_err(|InvalidKeyLabel(error)| error));
+inline_schema!(KeyLabel, { "type": "string", "maxLength": KeyLabel::MAX_CHARS });
 
 impl fmt::Display for KeyLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
