@@ -6,7 +6,7 @@ use crate::accounts::Email;
 use crate::connection::Connection;
 use crate::ids::UserId;
 use crate::row::from_row;
-use crate::statement::Statement;
+use crate::statement::{Statement, statement};
 use crate::store_error::{Result, StoreError};
 use crate::value::values;
 
@@ -18,18 +18,12 @@ macro_rules! accounts_of {
 }
 pub(crate) use accounts_of;
 
-macro_rules! available {
-    ($lock:literal) => {
-        concat!(
-            "SELECT posted - held AS available, frozen, \
-                 CAST(CASE WHEN deleted_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS deleted FROM accounts WHERE id = $1",
-            $lock
-        )
-    };
-}
-
 /// Reads the available balance of an account and locks it until the transaction ends.
-const AVAILABLE: Statement = Statement::of(available!(""), available!(" FOR UPDATE"));
+const AVAILABLE: Statement = statement!(
+    "SELECT posted - held AS available, frozen, \
+         CAST(CASE WHEN deleted_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS deleted FROM accounts WHERE id = $1",
+    ("", " FOR UPDATE")
+);
 const ADD_USER: &str = "INSERT INTO users (id, email, created_at) VALUES ($1, $2, $3)";
 const ADD_ACCOUNT: &str = "INSERT INTO accounts (id, funder) VALUES ($1, $2)";
 /// Freezes an account and the accounts of its pre-funded keys.

@@ -2,39 +2,7 @@
 
 use crate::accounts::account::accounts_of;
 use crate::files::transactions::funded_with;
-use crate::statement::Statement;
-
-/// Leases the oldest batch to be validated to the worker $1 for $2, of an account with no other one that is being validated.
-/// $3 is the longest that a correct clock allows.
-macro_rules! lease_validation {
-    ($lock:literal) => {
-        concat!(
-            "UPDATE batches SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2 WHERE id = \
-             (SELECT id FROM batches WHERE ended_at IS NULL AND status = 'validating' \
-                 AND (lease_until <= (SELECT now FROM clock) OR lease_until > (SELECT now FROM clock) + $3) \
-                 AND user_id NOT IN (SELECT user_id FROM batches WHERE ended_at IS NULL AND status = 'validating' \
-                     AND lease_until > (SELECT now FROM clock) AND lease_until <= (SELECT now FROM clock) + $3) \
-                 ORDER BY created_at, id LIMIT 1",
-            $lock,
-            ") RETURNING id"
-        )
-    };
-}
-
-/// The sizes of the results ($2) and of the errors ($3) of a batch, with an end for each line.
-macro_rules! results_sizes {
-    ($bytes:literal, $length:literal) => {
-        concat!(
-            "SELECT CAST(COALESCE(SUM(CASE WHEN outcome = $2 THEN bytes END), 0) AS BIGINT) AS output_bytes, \
-                 CAST(COALESCE(SUM(CASE WHEN outcome = $3 THEN bytes END), 0) AS BIGINT) AS error_bytes \
-             FROM (SELECT outcome, ",
-            $length,
-            "(",
-            $bytes,
-            ") + 1 AS bytes FROM batch_rows WHERE batch = $1 AND response <> '') AS line"
-        )
-    };
-}
+use crate::statement::{Statement, statement};
 
 /// The columns of [`crate::BatchRecord`].
 macro_rules! batches {
@@ -86,9 +54,18 @@ pub(crate) const BATCHES_WITH_RESULTS: &str = concat!(
 );
 pub(crate) const CANCEL_BATCH: &str = "UPDATE batches SET status = 'cancelling', cancelling_at = $3 \
      WHERE user_id = $1 AND id = $2 AND status IN ('validating', 'in_progress')";
-/// Leases a batch to be validated. Skips those that another transaction is leasing.
-pub(crate) const LEASE_VALIDATION: Statement =
-    Statement::of(lease_validation!(""), lease_validation!(" FOR UPDATE SKIP LOCKED"));
+/// Leases the oldest batch to be validated to the worker $1 for $2, of an account with no other one that is being validated.
+/// $3 is the longest that a correct clock allows. Skips batches that another transaction is leasing.
+pub(crate) const LEASE_VALIDATION: Statement = statement!(
+    "UPDATE batches SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2 WHERE id = \
+     (SELECT id FROM batches WHERE ended_at IS NULL AND status = 'validating' \
+         AND (lease_until <= (SELECT now FROM clock) OR lease_until > (SELECT now FROM clock) + $3) \
+         AND user_id NOT IN (SELECT user_id FROM batches WHERE ended_at IS NULL AND status = 'validating' \
+             AND lease_until > (SELECT now FROM clock) AND lease_until <= (SELECT now FROM clock) + $3) \
+         ORDER BY created_at, id LIMIT 1",
+    ("", " FOR UPDATE SKIP LOCKED"),
+    ") RETURNING id"
+);
 /// Locks a batch that is open, and returns what decides about its next step.
 pub(crate) const LOCK_BATCH: &str = "UPDATE batches SET leased = leased WHERE id = $1 AND ended_at IS NULL \
      RETURNING user_id, status, lines, leased, held, key_id, day, expires_at, \
@@ -178,10 +155,13 @@ pub(crate) const UNFINISHED_ROWS: &str =
     "SELECT COUNT(*) AS count FROM batch_rows WHERE batch = $1 AND outcome IS NULL";
 pub(crate) const RESULTS: &str = "SELECT number, response AS content FROM batch_rows \
      WHERE batch = $1 AND outcome = $2 AND number > $3 AND response <> '' ORDER BY number LIMIT $4";
-/// Returns the sizes of the results and of the errors of a batch.
-pub(crate) const RESULTS_SIZES: Statement = Statement::of(
-    results_sizes!("CAST(response AS BLOB)", "length"),
-    results_sizes!("response", "octet_length"),
+/// Returns the sizes of the results ($2) and of the errors ($3) of a batch, with an end for each line.
+pub(crate) const RESULTS_SIZES: Statement = statement!(
+    "SELECT CAST(COALESCE(SUM(CASE WHEN outcome = $2 THEN bytes END), 0) AS BIGINT) AS output_bytes, \
+         CAST(COALESCE(SUM(CASE WHEN outcome = $3 THEN bytes END), 0) AS BIGINT) AS error_bytes \
+     FROM (SELECT outcome, ",
+    ("length(CAST(response AS BLOB))", "octet_length(response)"),
+    " + 1 AS bytes FROM batch_rows WHERE batch = $1 AND response <> '') AS line"
 );
 pub(crate) const STORED_RESULTS_SIZES: &str = "SELECT output_bytes, error_bytes FROM batches WHERE id = $1";
 /// Stores the sizes of an ended batch. Those of erased results stay zero.

@@ -15,24 +15,9 @@ use crate::ledger::{Audit, Balance, CreditOutcome, transfers};
 use crate::polls::rosters::RosterCache;
 use crate::polls::sql::{postgres_explanations_cost, sqlite_explanations_cost};
 use crate::reputation::transactions as reputation;
-use crate::statement::Statement;
+use crate::statement::{Statement, statement};
 use crate::store_error::Result;
 use crate::value::values;
-
-/// Settled polls with a capture that differs from the cost of their calls, limited to the hold.
-macro_rules! wrong_captures {
-    ($explanations:expr) => {
-        concat!(
-            "WITH voted AS (SELECT poll, SUM(cost) AS cost FROM votes GROUP BY poll), \
-             spent AS (SELECT polls.id AS id, COALESCE(voted.cost, 0) + COALESCE(unused_cost, 0) + ",
-            $explanations,
-            " AS cost \
-                 FROM polls LEFT JOIN voted ON voted.poll = polls.number WHERE deleted_at IS NULL) \
-             SELECT holds.ref AS id FROM holds JOIN spent ON spent.id = holds.ref WHERE holds.status <> 'open' \
-                 AND holds.captured <> CASE WHEN spent.cost < holds.amount THEN spent.cost ELSE holds.amount END"
-        )
-    };
-}
 
 /// The source account of credits.
 pub(crate) const CREDITS_ACCOUNT: &str = "sys:credits";
@@ -63,10 +48,15 @@ const WRONG_HELD: &str = "\
      WHERE accounts.held <> COALESCE(sums.amount, 0)";
 const ORPHANED_HOLDS: &str = "SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
      WHERE holds.status = 'open' AND polls.settled = 1";
-/// Finds settled polls with a capture that differs from their cost.
-const WRONG_CAPTURES: Statement = Statement::of(
-    wrong_captures!(sqlite_explanations_cost!()),
-    wrong_captures!(postgres_explanations_cost!()),
+/// Finds settled polls with a capture that differs from the cost of their calls, limited to the hold.
+const WRONG_CAPTURES: Statement = statement!(
+    "WITH voted AS (SELECT poll, SUM(cost) AS cost FROM votes GROUP BY poll), \
+     spent AS (SELECT polls.id AS id, COALESCE(voted.cost, 0) + COALESCE(unused_cost, 0) + ",
+    (sqlite_explanations_cost!(), postgres_explanations_cost!()),
+    " AS cost \
+         FROM polls LEFT JOIN voted ON voted.poll = polls.number WHERE deleted_at IS NULL) \
+     SELECT holds.ref AS id FROM holds JOIN spent ON spent.id = holds.ref WHERE holds.status <> 'open' \
+         AND holds.captured <> CASE WHEN spent.cost < holds.amount THEN spent.cost ELSE holds.amount END"
 );
 /// Polls with gaps or repetitions in the sequence of their ballots, and plans without a poll.
 const WRONG_BALLOTS: &str = "\

@@ -10,7 +10,7 @@ use crate::polls::sql::{of_batch, polls_with_plans};
 use crate::polls::sql::{postgres_explanations_cost, sqlite_explanations_cost};
 use crate::polls::{Closing, plans};
 use crate::row::{Columns, FromRow, from_row};
-use crate::statement::Statement;
+use crate::statement::{Statement, statement};
 use crate::store_error::Result;
 use crate::value::{DAY_MS, json, values};
 
@@ -95,10 +95,10 @@ impl FromRow for DaySpending {
 }
 
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
-/// selected from the index before other columns are read.
+/// selected from the index before other columns are read. `$only` is a part of [`statement!`].
 macro_rules! polls_of_user {
-    ($private:literal, $explanations:expr, $owner:expr, $only:expr, $offset:literal) => {
-        concat!(
+    ($owner:expr, $only:tt, $offset:literal) => {
+        statement!(
             "WITH page AS MATERIALIZED (SELECT id, number FROM polls WHERE ",
             $owner,
             " = $1 AND deleted_at IS NULL ",
@@ -107,9 +107,12 @@ macro_rules! polls_of_user {
             $offset,
             "), \
              listed AS MATERIALIZED (SELECT id, form, created_at, closing, question, options, ",
-            $private,
+            (
+                "COALESCE(plans.rules ->> 'private', 0)",
+                "CAST(COALESCE(CAST(plans.rules AS json) ->> 'private', 'false') = 'true' AS int)::bigint"
+            ),
             " AS private, ",
-            $explanations,
+            (sqlite_explanations_cost!(), postgres_explanations_cost!()),
             " + COALESCE(unused_cost, 0) AS other_cost, \
                  (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
                  FROM ",
@@ -125,82 +128,28 @@ macro_rules! polls_of_user {
     };
 }
 
-/// The list for SQLite.
-macro_rules! sqlite_polls {
-    ($owner:expr, $only:expr, $offset:literal) => {
-        polls_of_user!(
-            "COALESCE(plans.rules ->> 'private', 0)",
-            sqlite_explanations_cost!(),
-            $owner,
-            $only,
-            $offset
-        )
+/// The page after a given poll.
+macro_rules! polls_after {
+    ($owner:expr) => {
+        polls_of_user!($owner, "AND (created_at, id) < ($3, $4)", "")
     };
 }
 
-/// The list for PostgreSQL.
-macro_rules! postgres_polls {
-    ($owner:expr, $only:expr, $offset:literal) => {
-        polls_of_user!(
-            "CAST(COALESCE(CAST(plans.rules AS json) ->> 'private', 'false') = 'true' AS int)::bigint",
-            postgres_explanations_cost!(),
-            $owner,
-            $only,
-            $offset
-        )
-    };
-}
-
-/// Limits the list to polls with matching questions: for each inner array, the question contains at least one
+/// The page of polls with matching questions: for each inner array, the question contains at least one
 /// of its texts. Letters beyond ASCII are compared unchanged.
-macro_rules! with_words {
-    ($words:literal, $forms:literal, $place:literal) => {
-        concat!(
-            "AND NOT EXISTS (SELECT 1 FROM ",
-            $words,
-            " WHERE NOT EXISTS (SELECT 1 FROM ",
-            $forms,
-            " WHERE ",
-            $place,
-            " > 0)) "
-        )
-    };
-}
-
-macro_rules! sqlite_words {
-    () => {
-        with_words!(
-            "json_each($4) AS word",
-            "json_each(word.value) AS form",
-            "instr(lower((SELECT question FROM plans WHERE plans.number = polls.number)), form.value)"
-        )
-    };
-}
-
-macro_rules! postgres_words {
-    () => {
-        with_words!(
-            "json_array_elements($4::json) AS word (value)",
-            "json_array_elements_text(word.value) AS form (value)",
-            "strpos(lower((SELECT question FROM plans WHERE plans.number = polls.number) COLLATE \"C\"), form.value)"
-        )
-    };
-}
-
-/// The ended polls of an account and their cost, by day; the rows of batches apart.
-macro_rules! spending_by_day {
-    ($explanations:expr) => {
-        concat!(
-            "SELECT day, CAST(SUM(1 - is_row) AS BIGINT) AS polls, CAST(SUM(is_row) AS BIGINT) AS batch_rows, \
-                 CAST(SUM(cost) AS BIGINT) AS cost FROM \
-             (SELECT created_at / 86400000 AS day, \
-                 CASE WHEN substr(request_ref, 1, 6) = 'batch_' THEN 1 ELSE 0 END AS is_row, COALESCE( \
-                 (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
-                 (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
-                     + COALESCE(unused_cost, 0) + ",
-            $explanations,
-            ") AS cost \
-             FROM polls WHERE owner = $1 AND created_at >= $2 AND closing IS NOT NULL) AS ended GROUP BY day ORDER BY day"
+macro_rules! find_polls {
+    ($owner:expr) => {
+        polls_of_user!(
+            $owner,
+            (
+                "AND NOT EXISTS (SELECT 1 FROM json_each($4) AS word \
+                 WHERE NOT EXISTS (SELECT 1 FROM json_each(word.value) AS form WHERE instr(lower( \
+                     (SELECT question FROM plans WHERE plans.number = polls.number)), form.value) > 0)) ",
+                "AND NOT EXISTS (SELECT 1 FROM json_array_elements($4::json) AS word (value) \
+                 WHERE NOT EXISTS (SELECT 1 FROM json_array_elements_text(word.value) AS form (value) WHERE strpos(lower( \
+                     (SELECT question FROM plans WHERE plans.number = polls.number) COLLATE \"C\"), form.value) > 0)) "
+            ),
+            "OFFSET $3"
         )
     };
 }
@@ -219,54 +168,34 @@ macro_rules! running {
     };
 }
 
-macro_rules! after {
-    () => {
-        "AND (created_at, id) < ($3, $4)"
-    };
-}
-
 /// Lists an account's polls.
-pub(crate) const POLLS_OF_USER: Statement = Statement::of(
-    sqlite_polls!(concat!(asked!(), "owner"), "", "OFFSET $3"),
-    postgres_polls!(concat!(asked!(), "owner"), "", "OFFSET $3"),
-);
+pub(crate) const POLLS_OF_USER: Statement = polls_of_user!(concat!(asked!(), "owner"), "", "OFFSET $3");
 /// Lists an account's polls after a given one.
-pub(crate) const POLLS_AFTER: Statement = Statement::of(
-    sqlite_polls!(concat!(asked!(), "owner"), after!(), ""),
-    postgres_polls!(concat!(asked!(), "owner"), after!(), ""),
-);
+pub(crate) const POLLS_AFTER: Statement = polls_after!(concat!(asked!(), "owner"));
 /// Lists an account's polls after a given one, including rows of batches.
-pub(crate) const ALL_POLLS_AFTER: Statement =
-    Statement::of(sqlite_polls!("owner", after!(), ""), postgres_polls!("owner", after!(), ""));
+pub(crate) const ALL_POLLS_AFTER: Statement = polls_after!("owner");
 /// Lists the polls of a batch after a given one.
-pub(crate) const POLLS_OF_BATCH_AFTER: Statement = Statement::of(
-    sqlite_polls!(concat!(of_batch!("$5"), "owner"), after!(), ""),
-    postgres_polls!(concat!(of_batch!("$5"), "owner"), after!(), ""),
-);
+pub(crate) const POLLS_OF_BATCH_AFTER: Statement = polls_after!(concat!(of_batch!("$5"), "owner"));
 /// Lists an account's polls with given words in their questions.
-pub(crate) const FIND_POLLS: Statement = Statement::of(
-    sqlite_polls!(concat!(asked!(), "owner"), sqlite_words!(), "OFFSET $3"),
-    postgres_polls!(concat!(asked!(), "owner"), postgres_words!(), "OFFSET $3"),
-);
+pub(crate) const FIND_POLLS: Statement = find_polls!(concat!(asked!(), "owner"));
 /// Lists the polls of a batch with given words in their questions.
-pub(crate) const FIND_IN_BATCH: Statement = Statement::of(
-    sqlite_polls!(concat!(of_batch!("$5"), "owner"), sqlite_words!(), "OFFSET $3"),
-    postgres_polls!(concat!(of_batch!("$5"), "owner"), postgres_words!(), "OFFSET $3"),
-);
+pub(crate) const FIND_IN_BATCH: Statement = find_polls!(concat!(of_batch!("$5"), "owner"));
 /// Lists an account's running polls with given words in their questions.
-const FIND_RUNNING: Statement = Statement::of(
-    sqlite_polls!(concat!(asked!(), running!()), sqlite_words!(), "OFFSET $3"),
-    postgres_polls!(concat!(asked!(), running!()), postgres_words!(), "OFFSET $3"),
-);
+const FIND_RUNNING: Statement = find_polls!(concat!(asked!(), running!()));
 /// Lists the running polls of a batch with given words in their questions.
-pub(crate) const FIND_RUNNING_IN_BATCH: Statement = Statement::of(
-    sqlite_polls!(concat!(of_batch!("$5"), running!()), sqlite_words!(), "OFFSET $3"),
-    postgres_polls!(concat!(of_batch!("$5"), running!()), postgres_words!(), "OFFSET $3"),
-);
-/// Returns an account's spending by day.
-pub(crate) const SPENDING_BY_DAY: Statement = Statement::of(
-    spending_by_day!(sqlite_explanations_cost!()),
-    spending_by_day!(postgres_explanations_cost!()),
+pub(crate) const FIND_RUNNING_IN_BATCH: Statement = find_polls!(concat!(of_batch!("$5"), running!()));
+/// The ended polls of an account and their cost, by day; the rows of batches apart.
+pub(crate) const SPENDING_BY_DAY: Statement = statement!(
+    "SELECT day, CAST(SUM(1 - is_row) AS BIGINT) AS polls, CAST(SUM(is_row) AS BIGINT) AS batch_rows, \
+         CAST(SUM(cost) AS BIGINT) AS cost FROM \
+     (SELECT created_at / 86400000 AS day, \
+         CASE WHEN substr(request_ref, 1, 6) = 'batch_' THEN 1 ELSE 0 END AS is_row, COALESCE( \
+         (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
+         (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
+             + COALESCE(unused_cost, 0) + ",
+    (sqlite_explanations_cost!(), postgres_explanations_cost!()),
+    ") AS cost \
+     FROM polls WHERE owner = $1 AND created_at >= $2 AND closing IS NOT NULL) AS ended GROUP BY day ORDER BY day"
 );
 
 /// Lists polls.

@@ -13,19 +13,13 @@ use crate::error::{UnexpectedData, failed};
 use crate::handles::Runtime;
 use crate::polls::rosters::RosterHash;
 use crate::row::from_row;
-use crate::statement::Statement;
+use crate::statement::{Statement, statement};
 use crate::store_error::{Result, StoreError};
 use crate::value::{json, values};
 
-/// `$lock` keeps other transactions from deleting the roster.
-macro_rules! roster_by_hash {
-    ($lock:literal) => {
-        concat!("SELECT id AS number FROM rosters WHERE hash = $1", $lock)
-    };
-}
-
 /// Finds a roster by its hash and keeps it from being deleted until the transaction ends.
-const ROSTER_BY_HASH: Statement = Statement::of(roster_by_hash!(""), roster_by_hash!(" FOR KEY SHARE"));
+const ROSTER_BY_HASH: Statement =
+    statement!("SELECT id AS number FROM rosters WHERE hash = $1", ("", " FOR KEY SHARE"));
 const ADD_ROSTER: &str = "INSERT INTO rosters (hash, members) VALUES ($1, $2) \
      ON CONFLICT (hash) DO NOTHING RETURNING id AS number";
 const DELETE_UNUSED_ROSTERS: &str =

@@ -1,6 +1,6 @@
 //! Statements about polls.
 
-use crate::statement::Statement;
+use crate::statement::{Statement, statement};
 
 /// The condition that this program knows the form of a poll; see [`ep_polling::plan::FORM`].
 macro_rules! form_is_known {
@@ -50,34 +50,6 @@ macro_rules! ballot_values {
          at_ms, cost, CAST(basis AS BIGINT) AS basis, CAST(mode AS BIGINT) AS mode, CAST(reasoned AS BIGINT) AS reasoned, \
          reason, detail, answered_by, CAST(prompt_tokens AS BIGINT) AS prompt_tokens, \
          CAST(completion_tokens AS BIGINT) AS completion_tokens, probabilities, CAST(asked_again AS BIGINT) AS asked_again"
-    };
-}
-
-macro_rules! adopt_polls {
-    ($lock:literal) => {
-        concat!(
-            "UPDATE polls SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2, \
-                 lease_epoch = lease_epoch + 1 \
-             WHERE id IN (SELECT id FROM polls WHERE settled = 0 AND (lease_until <= (SELECT now FROM clock) - $3 \
-                 OR lease_until > (SELECT now FROM clock) + $5) AND ",
-            form_is_known!(),
-            " ORDER BY lease_until LIMIT $4",
-            $lock,
-            ") RETURNING id, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
-        )
-    };
-}
-
-/// `$held` returns rows with a `value`: an array of an id and an epoch.
-macro_rules! renew_leases {
-    ($held:literal, $epoch:literal) => {
-        concat!(
-            "UPDATE polls SET lease_until = (SELECT now FROM clock) + $2 FROM ",
-            $held,
-            " WHERE polls.id = held.value ->> 0 AND polls.lease_epoch = ",
-            $epoch,
-            " RETURNING polls.id AS id"
-        )
     };
 }
 
@@ -132,14 +104,25 @@ pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost 
 pub(crate) const SETTLE_POLL: &str = "UPDATE polls SET settled = 1, unused_cost = $3, lease_worker = '', lease_until = 0, deadline_at = NULL \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NOT NULL AND settled = 0";
 pub(crate) const POLL_IS_SETTLED: &str = "SELECT settled FROM polls WHERE id = $1";
-/// Renews leases with an unchanged epoch; returns the ids of their polls.
-pub(crate) const RENEW_LEASES: Statement = Statement::of(
-    renew_leases!("json_each($1) AS held", "held.value ->> 1"),
-    renew_leases!("json_array_elements($1::json) AS held (value)", "(held.value ->> 1)::bigint"),
+/// Renews leases with an unchanged epoch; returns the ids of their polls. $1 has arrays of an id and an epoch.
+pub(crate) const RENEW_LEASES: Statement = statement!(
+    "UPDATE polls SET lease_until = (SELECT now FROM clock) + $2 FROM ",
+    ("json_each($1) AS held", "json_array_elements($1::json) AS held (value)"),
+    " WHERE polls.id = held.value ->> 0 AND polls.lease_epoch = ",
+    ("held.value ->> 1", "(held.value ->> 1)::bigint"),
+    " RETURNING polls.id AS id"
 );
 /// Leases polls. Skips polls that another transaction is leasing.
-pub(crate) const ADOPT_POLLS: Statement =
-    Statement::of(adopt_polls!(""), adopt_polls!(" FOR UPDATE SKIP LOCKED"));
+pub(crate) const ADOPT_POLLS: Statement = statement!(
+    "UPDATE polls SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2, \
+         lease_epoch = lease_epoch + 1 \
+     WHERE id IN (SELECT id FROM polls WHERE settled = 0 AND (lease_until <= (SELECT now FROM clock) - $3 \
+         OR lease_until > (SELECT now FROM clock) + $5) AND ",
+    form_is_known!(),
+    " ORDER BY lease_until LIMIT $4",
+    ("", " FOR UPDATE SKIP LOCKED"),
+    ") RETURNING id, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
+);
 pub(crate) const CANCEL_POLL: &str = "INSERT INTO cancellations (poll_id, created_at) \
      SELECT id, $2 FROM polls WHERE id = $1 AND closing IS NULL ON CONFLICT (poll_id) DO NOTHING";
 pub(crate) const IS_CANCELLED: &str = "SELECT poll_id AS id FROM cancellations WHERE poll_id = $1";

@@ -1,48 +1,7 @@
 //! Statements about the sums over ballots.
 
 use crate::polls::sql::{form_is_known, plan_columns};
-use crate::statement::Statement;
-
-/// `$sums` returns rows with a `value`: an array of the model and its sums.
-macro_rules! add_model_sums {
-    ($sums:literal) => {
-        concat!(
-            "INSERT INTO reputation_models (model, stored, calls, votes, refused, unreadable, latency_ms, priced, cost, \
-                 decided, with_outcome, judged, agreed) \
-             SELECT value ->> 0, $2, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT), \
-                 CAST(value ->> 3 AS BIGINT), CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), \
-                 CAST(value ->> 6 AS BIGINT), CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT), \
-                 CAST(value ->> 9 AS BIGINT), CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT) FROM ",
-            $sums,
-            " WHERE true ON CONFLICT (model, stored) DO UPDATE SET calls = reputation_models.calls + excluded.calls, \
-                 votes = reputation_models.votes + excluded.votes, \
-                 refused = reputation_models.refused + excluded.refused, \
-                 unreadable = reputation_models.unreadable + excluded.unreadable, \
-                 latency_ms = reputation_models.latency_ms + excluded.latency_ms, \
-                 priced = reputation_models.priced + excluded.priced, \
-                 cost = reputation_models.cost + excluded.cost, \
-                 decided = reputation_models.decided + excluded.decided, \
-                 with_outcome = reputation_models.with_outcome + excluded.with_outcome, \
-                 judged = reputation_models.judged + excluded.judged, \
-                 agreed = reputation_models.agreed + excluded.agreed"
-        )
-    };
-}
-
-/// `$sums` returns rows with a `value`: an array of the model, the number of options, the position, and
-/// votes.
-macro_rules! add_slot_sums {
-    ($sums:literal) => {
-        concat!(
-            "INSERT INTO reputation_slots (model, options, slot, stored, votes) \
-             SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT), $2, \
-                 CAST(value ->> 3 AS BIGINT) FROM ",
-            $sums,
-            " WHERE true ON CONFLICT (model, options, slot, stored) \
-             DO UPDATE SET votes = reputation_slots.votes + excluded.votes"
-        )
-    };
-}
+use crate::statement::{Statement, statement};
 
 /// The columns of `StoredEndedPoll` from `$polls`. A row of `reputation_polls` exists from the end of a poll until it
 /// is counted, and while it has judgements.
@@ -129,15 +88,36 @@ pub(crate) const ADD_SERVICE_SUMS: &str = "UPDATE reputation_service SET polls =
      cost = cost + $7 WHERE stored = $1";
 pub(crate) const ADD_READER_SUMS: &str = "INSERT INTO reputation_readers (reader, stored, polls) VALUES ($1, $2, $3) \
      ON CONFLICT (reader, stored) DO UPDATE SET polls = reputation_readers.polls + excluded.polls";
-/// Adds to the sums of models.
-pub(crate) const ADD_MODEL_SUMS: Statement = Statement::of(
-    add_model_sums!("json_each($1)"),
-    add_model_sums!("json_array_elements($1::json) AS sums (value)"),
+/// Adds to the sums of models. $1 has arrays of a model and its sums.
+pub(crate) const ADD_MODEL_SUMS: Statement = statement!(
+    "INSERT INTO reputation_models (model, stored, calls, votes, refused, unreadable, latency_ms, priced, cost, \
+         decided, with_outcome, judged, agreed) \
+     SELECT value ->> 0, $2, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT), \
+         CAST(value ->> 3 AS BIGINT), CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), \
+         CAST(value ->> 6 AS BIGINT), CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT), \
+         CAST(value ->> 9 AS BIGINT), CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT) FROM ",
+    ("json_each($1)", "json_array_elements($1::json) AS sums (value)"),
+    " WHERE true ON CONFLICT (model, stored) DO UPDATE SET calls = reputation_models.calls + excluded.calls, \
+         votes = reputation_models.votes + excluded.votes, \
+         refused = reputation_models.refused + excluded.refused, \
+         unreadable = reputation_models.unreadable + excluded.unreadable, \
+         latency_ms = reputation_models.latency_ms + excluded.latency_ms, \
+         priced = reputation_models.priced + excluded.priced, \
+         cost = reputation_models.cost + excluded.cost, \
+         decided = reputation_models.decided + excluded.decided, \
+         with_outcome = reputation_models.with_outcome + excluded.with_outcome, \
+         judged = reputation_models.judged + excluded.judged, \
+         agreed = reputation_models.agreed + excluded.agreed"
 );
-/// Adds to the votes of models per ballot position.
-pub(crate) const ADD_SLOT_SUMS: Statement = Statement::of(
-    add_slot_sums!("json_each($1)"),
-    add_slot_sums!("json_array_elements($1::json) AS sums (value)"),
+/// Adds to the votes of models per ballot position. $1 has arrays of a model, the number of options, the position, and
+/// votes.
+pub(crate) const ADD_SLOT_SUMS: Statement = statement!(
+    "INSERT INTO reputation_slots (model, options, slot, stored, votes) \
+     SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT), $2, \
+         CAST(value ->> 3 AS BIGINT) FROM ",
+    ("json_each($1)", "json_array_elements($1::json) AS sums (value)"),
+    " WHERE true ON CONFLICT (model, options, slot, stored) \
+     DO UPDATE SET votes = reputation_slots.votes + excluded.votes"
 );
 pub(crate) const ADD_CALIBRATION_SUMS: &str = "INSERT INTO calibration (panel, level, stored, judged, correct) \
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (panel, level, stored) DO UPDATE SET \

@@ -7,7 +7,7 @@ use crate::handles::Store;
 use crate::ids::UserId;
 use crate::polls::sql::form_is_known;
 use crate::row::from_row;
-use crate::statement::Statement;
+use crate::statement::{Statement, statement};
 use crate::store_error::Result;
 use crate::tasks::transactions::form_of_poll_is_known;
 use crate::value::{json, values};
@@ -40,23 +40,6 @@ pub struct AgentPush {
 
 from_row!(AgentPush { id, task, config, owner, url, version, secrets });
 
-macro_rules! due_pushes {
-    ($busy:literal, $lock:literal) => {
-        due_deliveries!(
-            "a2a_pushes",
-            "id",
-            concat!(
-                "SELECT 1 FROM a2a_tasks WHERE a2a_tasks.id = a2a_pushes.task_id \
-                     AND a2a_tasks.state IN ('completed', 'failed', 'canceled') AND ",
-                form_of_poll_is_known!()
-            ),
-            "id, task_id, config_id, user_id, url, version, secrets, attempts",
-            $busy,
-            $lock
-        )
-    };
-}
-
 /// $8 is the maximum number of configs per task.
 const SET_PUSH: &str = "INSERT INTO a2a_pushes \
      (id, task_id, config_id, user_id, url, version, secrets, next_at) \
@@ -68,10 +51,16 @@ const SET_PUSH: &str = "INSERT INTO a2a_pushes \
 pub(crate) const PUSHES_OF_TASK: &str = "SELECT id, task_id, config_id, user_id, url, version, secrets, attempts \
      FROM a2a_pushes WHERE user_id = $1 AND task_id = $2 ORDER BY config_id";
 const DELETE_PUSH: &str = "DELETE FROM a2a_pushes WHERE user_id = $1 AND task_id = $2 AND config_id = $3";
-/// Claims due task push notifications. Skips those that another transaction is claiming.
-const DUE_PUSHES: Statement = Statement::of(
-    due_pushes!("SELECT value FROM json_each($4)", ""),
-    due_pushes!("SELECT json_array_elements_text($4::json)", " FOR UPDATE SKIP LOCKED"),
+/// Claims due task push notifications.
+const DUE_PUSHES: Statement = due_deliveries!(
+    "a2a_pushes",
+    "id",
+    concat!(
+        "SELECT 1 FROM a2a_tasks WHERE a2a_tasks.id = a2a_pushes.task_id \
+             AND a2a_tasks.state IN ('completed', 'failed', 'canceled') AND ",
+        form_of_poll_is_known!()
+    ),
+    "id, task_id, config_id, user_id, url, version, secrets, attempts"
 );
 const PUSH_ATTEMPTED: &str = "UPDATE a2a_pushes SET state = $2, last_error = $3, \
      next_at = (SELECT now FROM clock) + $4 WHERE id = $1 AND state = 'waiting'";

@@ -10,16 +10,16 @@ use crate::error::{UnexpectedData, failed};
 use crate::handles::Vault;
 use crate::ids::UserId;
 use crate::polls::sql::form_is_known;
-use crate::statement::Statement;
+use crate::statement::{Statement, statement};
 use crate::store_error::Result;
 use crate::value::{json, values};
 use crate::webhooks::WebhookUrl;
 use crate::webhooks::{AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, Webhook};
 
-/// `$busy` returns the accounts to skip, as rows of one value.
+/// Claims due deliveries. Skips those that another transaction is claiming.
 macro_rules! due_deliveries {
-    ($table:literal, $key:literal, $ended:expr, $returning:literal, $busy:literal, $lock:literal) => {
-        concat!(
+    ($table:literal, $key:literal, $ended:expr, $returning:literal) => {
+        statement!(
             "UPDATE ",
             $table,
             " SET next_at = (SELECT now FROM clock) + $3, attempts = attempts + 1 WHERE ",
@@ -38,10 +38,10 @@ macro_rules! due_deliveries {
             $table,
             " WHERE state = 'waiting' AND next_at <= (SELECT now FROM clock) AND EXISTS (",
             $ended,
-            ") AND user_id NOT IN (",
-            $busy,
+            ") AND user_id NOT IN (SELECT ",
+            ("value FROM json_each($4)", "json_array_elements_text($4::json)"),
             ")) AS due WHERE place <= $2 ORDER BY next_at LIMIT $1)",
-            $lock,
+            ("", " FOR UPDATE SKIP LOCKED"),
             ") RETURNING ",
             $returning
         )
@@ -49,48 +49,26 @@ macro_rules! due_deliveries {
 }
 pub(crate) use due_deliveries;
 
-macro_rules! due_notifications {
-    ($busy:literal, $lock:literal) => {
-        due_deliveries!(
-            "notifications",
-            "poll_id",
-            concat!(
-                "SELECT 1 FROM polls WHERE polls.id = notifications.poll_id AND closing IS NOT NULL AND ",
-                form_is_known!()
-            ),
-            "poll_id, user_id, url, attempts, \
-                 (SELECT secret_number FROM webhooks WHERE user_id = notifications.user_id) AS secret_number, \
-                 (SELECT secret_replaced_at FROM webhooks WHERE user_id = notifications.user_id) AS replaced_at",
-            $busy,
-            $lock
-        )
-    };
-}
-
-macro_rules! due_batch_notifications {
-    ($busy:literal, $lock:literal) => {
-        due_deliveries!(
-            "batch_notifications",
-            "batch",
-            "SELECT 1 FROM batches WHERE batches.id = batch_notifications.batch AND ended_at IS NOT NULL",
-            "batch, user_id, url, attempts, \
-                 (SELECT secret_number FROM webhooks WHERE user_id = batch_notifications.user_id) AS secret_number, \
-                 (SELECT secret_replaced_at FROM webhooks WHERE user_id = batch_notifications.user_id) AS replaced_at",
-            $busy,
-            $lock
-        )
-    };
-}
-
-/// Claims due notifications. Skips those that another transaction is claiming.
-const DUE_NOTIFICATIONS: Statement = Statement::of(
-    due_notifications!("SELECT value FROM json_each($4)", ""),
-    due_notifications!("SELECT json_array_elements_text($4::json)", " FOR UPDATE SKIP LOCKED"),
+/// Claims due notifications.
+const DUE_NOTIFICATIONS: Statement = due_deliveries!(
+    "notifications",
+    "poll_id",
+    concat!(
+        "SELECT 1 FROM polls WHERE polls.id = notifications.poll_id AND closing IS NOT NULL AND ",
+        form_is_known!()
+    ),
+    "poll_id, user_id, url, attempts, \
+         (SELECT secret_number FROM webhooks WHERE user_id = notifications.user_id) AS secret_number, \
+         (SELECT secret_replaced_at FROM webhooks WHERE user_id = notifications.user_id) AS replaced_at"
 );
-/// Claims due notifications of batches. Skips those that another transaction is claiming.
-const DUE_BATCH_NOTIFICATIONS: Statement = Statement::of(
-    due_batch_notifications!("SELECT value FROM json_each($4)", ""),
-    due_batch_notifications!("SELECT json_array_elements_text($4::json)", " FOR UPDATE SKIP LOCKED"),
+/// Claims due notifications of batches.
+const DUE_BATCH_NOTIFICATIONS: Statement = due_deliveries!(
+    "batch_notifications",
+    "batch",
+    "SELECT 1 FROM batches WHERE batches.id = batch_notifications.batch AND ended_at IS NOT NULL",
+    "batch, user_id, url, attempts, \
+         (SELECT secret_number FROM webhooks WHERE user_id = batch_notifications.user_id) AS secret_number, \
+         (SELECT secret_replaced_at FROM webhooks WHERE user_id = batch_notifications.user_id) AS replaced_at"
 );
 const BATCH_ATTEMPTED: &str = "UPDATE batch_notifications SET state = $2, last_error = $3, \
      next_at = (SELECT now FROM clock) + $4 WHERE batch = $1 AND state = 'waiting'";
