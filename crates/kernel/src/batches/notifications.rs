@@ -1,7 +1,6 @@
 //! Signed notifications of ended batches.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_polling::Usd;
@@ -12,7 +11,7 @@ use crate::fault::Result;
 use crate::ports::{Entropy, NotDelivered, PreparedNotification};
 use crate::tasks::Tasks;
 use crate::webhooks::{Outbox, Webhooks, deliver};
-use ep_store::{AttemptOutcome, BatchRecord, DueBatchNotification, StoreError, UserId};
+use ep_store::{AttemptOutcome, BatchId, BatchRecord, ClaimLimits, DueNotification, StoreError, UserId};
 
 /// Notifies accounts of the ends of their batches.
 pub struct BatchNotifications {
@@ -57,44 +56,34 @@ fn payload(batch: &BatchRecord) -> String {
 #[async_trait]
 impl Outbox for BatchNotifications {
     const COUNTER: &'static str = <Webhooks as Outbox>::COUNTER;
-    type Due = DueBatchNotification;
+    type Due = DueNotification<BatchId>;
 
-    async fn due(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<DueBatchNotification>, StoreError> {
-        self.webhooks.0.vault.due_batch_notifications(limit, per_account, busy, lasts).await
+    async fn due(&self, limits: ClaimLimits<'_>) -> Result<Vec<Self::Due>, StoreError> {
+        self.webhooks.0.vault.due_batch_notifications(limits).await
     }
 
-    fn account(due: &DueBatchNotification) -> UserId {
+    fn account(due: &Self::Due) -> UserId {
         due.user
     }
 
-    fn attempt(due: &DueBatchNotification) -> (&str, u32) {
-        (&due.about, due.attempts)
+    fn attempt(due: &Self::Due) -> (String, u32) {
+        (due.about.to_string(), due.attempts)
     }
 
     fn entropy(&self) -> &dyn Entropy {
         &*self.batches.ports.entropy
     }
 
-    async fn attempted(
-        &self,
-        due: &DueBatchNotification,
-        attempted: &AttemptOutcome,
-    ) -> Result<(), StoreError> {
-        self.webhooks.0.vault.batch_attempted(due.batch, attempted).await
+    async fn attempted(&self, due: &Self::Due, attempted: &AttemptOutcome) -> Result<(), StoreError> {
+        self.webhooks.0.vault.batch_attempted(due.about, attempted).await
     }
 
-    async fn send(&self, due: &DueBatchNotification) -> Result<Result<(), NotDelivered>> {
-        let Some(batch) = self.batches.ports.store.batch(due.user, due.batch).await? else {
+    async fn send(&self, due: &Self::Due) -> Result<Result<(), NotDelivered>> {
+        let Some(batch) = self.batches.ports.store.batch(due.user, due.about).await? else {
             let error = "the batch no longer exists".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
         };
-        let what = (due.about.as_str(), due.url.clone(), payload(&batch));
+        let what = (&*due.about.to_string(), due.url.clone(), payload(&batch));
         let signed: PreparedNotification = self.webhooks.sign((due.user, due.secret), what);
         Ok(self.webhooks.send_signed(&signed).await)
     }

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::fault::Result;
 use crate::ports::{Entropy, NotDelivered};
 use crate::tasks::Tasks;
-use ep_store::{AttemptOutcome, StoreError, UserId};
+use ep_store::{AttemptOutcome, ClaimLimits, StoreError, UserId};
 
 /// Delay after each attempt: a little less than a day in total.
 const RETRY_DELAYS: [Duration; 10] = [
@@ -47,19 +47,13 @@ pub trait Outbox: Send + Sync + 'static {
 
     /// Claims due notifications: see
     /// [`Vault::due_notifications`](ep_store::Vault::due_notifications).
-    async fn due(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<Self::Due>, StoreError>;
+    async fn due(&self, limits: ClaimLimits<'_>) -> Result<Vec<Self::Due>, StoreError>;
 
     /// Returns the account of the notification.
     fn account(due: &Self::Due) -> UserId;
 
     /// Returns the subject of the notification, and the number of attempts, including this one.
-    fn attempt(due: &Self::Due) -> (&str, u32);
+    fn attempt(due: &Self::Due) -> (String, u32);
 
     /// Randomness.
     fn entropy(&self) -> &dyn Entropy;
@@ -98,8 +92,9 @@ async fn begin_due<O: Outbox>(outbox: &Arc<O>, attempts: &mut Attempts) -> bool 
     if room == 0 {
         return true;
     }
-    let busy = attempts.busy();
-    match outbox.due(room, MAX_ATTEMPTS_PER_ACCOUNT, &busy, CLAIM).await {
+    let busy = &attempts.busy();
+    let limits = ClaimLimits { total: room, per_account: MAX_ATTEMPTS_PER_ACCOUNT, busy, lasts: CLAIM };
+    match outbox.due(limits).await {
         Ok(due) => {
             let found = !due.is_empty();
             for due in due {

@@ -17,8 +17,9 @@ use crate::executor::{PollExecutor, PollState};
 use crate::fault::{Fault, Result};
 use crate::ports::{Clock, Entropy, NotDelivered, PreparedNotification, WebhookSender};
 use crate::tasks::Tasks;
+use ep_polling::PollId;
 use ep_store::{
-    AttemptOutcome, DueNotification, NotificationRecord, StoreError, UserId, Vault, Webhook,
+    AttemptOutcome, ClaimLimits, DueNotification, NotificationRecord, StoreError, UserId, Vault, Webhook,
     WebhookSecretNumber, WebhookUrl,
 };
 
@@ -112,36 +113,30 @@ impl Webhooks {
 #[async_trait]
 impl Outbox for Webhooks {
     const COUNTER: &'static str = "ep_notifications_total";
-    type Due = DueNotification;
+    type Due = DueNotification<PollId>;
 
-    async fn due(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<DueNotification>, StoreError> {
-        self.0.vault.due_notifications(limit, per_account, busy, lasts).await
+    async fn due(&self, limits: ClaimLimits<'_>) -> Result<Vec<Self::Due>, StoreError> {
+        self.0.vault.due_notifications(limits).await
     }
 
-    fn account(due: &DueNotification) -> UserId {
+    fn account(due: &Self::Due) -> UserId {
         due.user
     }
 
-    fn attempt(due: &DueNotification) -> (&str, u32) {
-        (due.poll.as_str(), due.attempts)
+    fn attempt(due: &Self::Due) -> (String, u32) {
+        (due.about.to_string(), due.attempts)
     }
 
     fn entropy(&self) -> &dyn Entropy {
         &*self.0.entropy
     }
 
-    async fn attempted(&self, due: &DueNotification, attempted: &AttemptOutcome) -> Result<(), StoreError> {
-        self.0.vault.notification_attempted(&due.poll, attempted).await
+    async fn attempted(&self, due: &Self::Due, attempted: &AttemptOutcome) -> Result<(), StoreError> {
+        self.0.vault.notification_attempted(&due.about, attempted).await
     }
 
-    async fn send(&self, due: &DueNotification) -> Result<Result<(), NotDelivered>> {
-        let DueNotification { poll, user, url, secret, .. } = due.clone();
+    async fn send(&self, due: &Self::Due) -> Result<Result<(), NotDelivered>> {
+        let DueNotification { about: poll, user, url, secret, .. } = due.clone();
         // It is due because the poll has ended in the database.
         let state = self.0.polls.stored(&poll).await?;
         let Some(body) = state.and_then(|state| (self.0.describe)(&state)) else {

@@ -15,7 +15,7 @@ use ep_kernel::{
     Call, CallOutput, Caller, Entropy, Entry, Fault, Kind, NotDelivered, Outbox, PreparedNotification, Task,
     Tasks,
 };
-use ep_store::{AgentPush, AttemptOutcome, RequestId, StoreError, TaskWork, UserId};
+use ep_store::{AgentPush, AttemptOutcome, ClaimLimits, RequestId, StoreError, TaskWork, UserId};
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
@@ -43,22 +43,16 @@ impl Outbox for PushOutbox {
     const COUNTER: &'static str = "ep_agent_pushes_total";
     type Due = (AgentPush, u32);
 
-    async fn due(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
-        self.app.ports.store.due_pushes(limit, per_account, busy, lasts).await
+    async fn due(&self, limits: ClaimLimits<'_>) -> Result<Vec<(AgentPush, u32)>, StoreError> {
+        self.app.ports.store.due_pushes(limits).await
     }
 
     fn account((push, _): &(AgentPush, u32)) -> UserId {
         push.owner
     }
 
-    fn attempt((push, attempts): &(AgentPush, u32)) -> (&str, u32) {
-        (&push.task, *attempts)
+    fn attempt((push, attempts): &(AgentPush, u32)) -> (String, u32) {
+        (push.task.clone(), *attempts)
     }
 
     fn entropy(&self) -> &dyn Entropy {

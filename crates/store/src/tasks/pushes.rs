@@ -1,7 +1,5 @@
 //! Push notification configs of agent tasks.
 
-use std::time::Duration;
-
 use crate::connection::Durability;
 use crate::handles::Store;
 use crate::ids::UserId;
@@ -10,11 +8,9 @@ use crate::row::from_row;
 use crate::statement::{Statement, statement};
 use crate::store_error::Result;
 use crate::tasks::transactions::form_of_poll_is_known;
-use crate::value::{json, values};
-use crate::webhooks::AttemptOutcome;
-use crate::webhooks::WebhookUrl;
-use crate::webhooks::transactions::due_deliveries;
-use crate::webhooks::transactions::outcome;
+use crate::value::values;
+use crate::webhooks::transactions::{due_deliveries, outcome};
+use crate::webhooks::{AttemptOutcome, ClaimLimits, WebhookUrl};
 
 /// Maximum number of push notification configs of one task.
 pub const MAX_PUSHES: u32 = 10;
@@ -87,19 +83,9 @@ impl Store {
         self.0.execute(Durability::PowerLoss, DELETE_PUSH, values![owner, task, config]).await.map(drop)
     }
 
-    /// Claims up to `limit` due configs of ended tasks, at most `per_account` per account and none of `busy`
-    /// accounts. Counts an attempt for each and returns it with the number of attempts. Other workers
-    /// cannot claim them until `lasts` has passed.
-    pub async fn due_pushes(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<(AgentPush, u32)>> {
-        let busy = json(&busy)?;
-        let values = values![limit, per_account, lasts, busy];
-        self.0.fetch_changed(Durability::ProcessCrash, DUE_PUSHES, values).await
+    /// Claims due configs of ended tasks. Counts an attempt for each and returns it with the number of attempts.
+    pub async fn due_pushes(&self, limits: ClaimLimits<'_>) -> Result<Vec<(AgentPush, u32)>> {
+        self.0.fetch_changed(Durability::ProcessCrash, DUE_PUSHES, &limits.values()?).await
     }
 
     /// Stores the outcome of an attempt.

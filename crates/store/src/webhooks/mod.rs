@@ -5,7 +5,7 @@ pub(crate) mod transactions;
 mod url;
 
 pub use self::records::{
-    AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, NotificationState, Webhook,
+    AttemptOutcome, ClaimLimits, DueNotification, NotificationRecord, NotificationState, Webhook,
     WebhookSecretNumber,
 };
 pub use self::url::WebhookUrl;

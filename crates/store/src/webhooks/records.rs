@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use ep_polling::{PollId, Timestamp};
 
-use crate::batches::BatchId;
 use crate::ids::UserId;
 use crate::row::{Columns, FromRow, from_row};
 use crate::store_error::Result;
+use crate::value::{Value, json};
 
 /// The webhook settings of an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,11 +29,31 @@ pub struct WebhookSecretNumber {
     pub replaced_at: Option<Timestamp>,
 }
 
+/// The limits of a claim of due notifications.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaimLimits<'a> {
+    /// Maximum number of notifications.
+    pub total: u32,
+    /// Maximum number of notifications per account.
+    pub per_account: u32,
+    /// Accounts to skip.
+    pub busy: &'a [UserId],
+    /// Time for which other workers cannot claim them.
+    pub lasts: Duration,
+}
+
+impl ClaimLimits<'_> {
+    /// Returns the values of `due_deliveries!`.
+    pub(crate) fn values(self) -> Result<[Value<'static>; 4]> {
+        Ok([self.total.into(), self.per_account.into(), self.lasts.into(), json(&self.busy)?.into()])
+    }
+}
+
 /// A notification due now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DueNotification {
-    /// The ended poll.
-    pub poll: PollId,
+pub struct DueNotification<W> {
+    /// The ended poll or batch.
+    pub about: W,
     /// The account.
     pub user: UserId,
     /// The receiver's URL.
@@ -61,23 +81,6 @@ pub enum AttemptOutcome {
         /// The reason for the failure.
         error: String,
     },
-}
-
-/// A claimed notification of an ended batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DueBatchNotification {
-    /// The batch.
-    pub batch: BatchId,
-    /// The batch as text, for logs and signatures.
-    pub about: String,
-    /// The account.
-    pub user: UserId,
-    /// The receiver's URL.
-    pub url: WebhookUrl,
-    /// Number of attempts, including this one.
-    pub attempts: u32,
-    /// The number of the account's secret.
-    pub secret: WebhookSecretNumber,
 }
 
 /// The state of a notification.
@@ -114,34 +117,12 @@ from_row!(Webhook { url, secret });
 from_row!(WebhookSecretNumber { number, replaced_at });
 from_row!(NotificationRecord { poll, url, state: name, attempts, last_error, created_at });
 
-/// Decodes the secret of an account: number 0 if it has no webhook settings.
-fn secret(columns: &mut Columns<'_>) -> Result<WebhookSecretNumber> {
-    let (number, replaced_at): (Option<u32>, _) = columns.get()?;
-    Ok(WebhookSecretNumber { number: number.unwrap_or_default(), replaced_at })
-}
-
-impl FromRow for DueNotification {
+impl<W: FromRow> FromRow for DueNotification<W> {
     fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
-        Ok(Self {
-            poll: columns.get()?,
-            user: columns.get()?,
-            url: columns.get()?,
-            attempts: columns.get()?,
-            secret: secret(columns)?,
-        })
-    }
-}
-
-impl FromRow for DueBatchNotification {
-    fn from_row(columns: &mut Columns<'_>) -> Result<Self> {
-        let batch: BatchId = columns.get()?;
-        Ok(Self {
-            batch,
-            about: batch.to_string(),
-            user: columns.get()?,
-            url: columns.get()?,
-            attempts: columns.get()?,
-            secret: secret(columns)?,
-        })
+        let (about, user, url, attempts) = columns.get()?;
+        // Number 0 if the account has no webhook settings.
+        let (number, replaced_at): (Option<u32>, _) = columns.get()?;
+        let secret = WebhookSecretNumber { number: number.unwrap_or_default(), replaced_at };
+        Ok(Self { about, user, url, attempts, secret })
     }
 }

@@ -12,9 +12,9 @@ use crate::ids::UserId;
 use crate::polls::sql::form_is_known;
 use crate::statement::{Statement, statement};
 use crate::store_error::Result;
-use crate::value::{json, values};
+use crate::value::values;
 use crate::webhooks::WebhookUrl;
-use crate::webhooks::{AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, Webhook};
+use crate::webhooks::{AttemptOutcome, ClaimLimits, DueNotification, NotificationRecord, Webhook};
 
 /// Claims due deliveries. Skips those that another transaction is claiming.
 macro_rules! due_deliveries {
@@ -108,19 +108,10 @@ impl Vault {
         replaced.first().copied().ok_or_else(|| failed(UnexpectedData::MissingRow))
     }
 
-    /// Claims up to `limit` due notifications of ended polls, at most `per_account` per account and none of
-    /// `busy` accounts. Counts an attempt for each. Other workers cannot claim them until `lasts` has passed.
-    pub async fn due_notifications(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<DueNotification>> {
-        let busy = json(&busy)?;
+    /// Claims due notifications of ended polls. Counts an attempt for each.
+    pub async fn due_notifications(&self, limits: ClaimLimits<'_>) -> Result<Vec<DueNotification<PollId>>> {
         // An attempt lost in a power loss is made again.
-        let values = values![limit, per_account, lasts, busy];
-        self.0.fetch_changed(Durability::ProcessCrash, DUE_NOTIFICATIONS, values).await
+        self.0.fetch_changed(Durability::ProcessCrash, DUE_NOTIFICATIONS, &limits.values()?).await
     }
 
     /// Stores the outcome of an attempt.
@@ -133,14 +124,9 @@ impl Vault {
     /// Claims due notifications of ended batches, like [`due_notifications`](Self::due_notifications).
     pub async fn due_batch_notifications(
         &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<DueBatchNotification>> {
-        let busy = json(&busy)?;
-        let values = values![limit, per_account, lasts, busy];
-        self.0.fetch_changed(Durability::ProcessCrash, DUE_BATCH_NOTIFICATIONS, values).await
+        limits: ClaimLimits<'_>,
+    ) -> Result<Vec<DueNotification<BatchId>>> {
+        self.0.fetch_changed(Durability::ProcessCrash, DUE_BATCH_NOTIFICATIONS, &limits.values()?).await
     }
 
     /// Stores the outcome of an attempt to notify of a batch.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ep_store::{AgentPush, AgentTask, AttemptOutcome, MAX_PUSHES, TaskState, UserId, WebhookUrl};
+use ep_store::{
+    AgentPush, AgentTask, AttemptOutcome, ClaimLimits, MAX_PUSHES, TaskState, UserId, WebhookUrl,
+};
 
 use ep_store::testing::test_database::{TestDatabase, at, delete_account, tamper};
 
@@ -77,7 +79,7 @@ async fn configs_of_ended_tasks_are_due_until_delivery(db: TestDatabase) {
         pushes.set_push(&push(owner, task, config)).await.unwrap();
     }
     let due = async |per_account, busy: &[UserId]| {
-        let due = pushes.due_pushes(9, per_account, busy, LASTS).await.unwrap();
+        let due = pushes.due_pushes(ClaimLimits { total: 9, per_account, busy, lasts: LASTS }).await.unwrap();
         due.into_iter().map(|(push, attempts)| (push.id, attempts)).collect::<Vec<_>>()
     };
     let pass = async |time: Duration| {

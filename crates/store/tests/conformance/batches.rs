@@ -5,9 +5,9 @@ use std::time::Duration;
 use ep_polling::{Agreement, TokenUsage};
 use ep_store::{
     AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchId, BatchLimits, BatchMoney,
-    BatchStart, BatchStatus, BatchTerms, CheckedRows, FileContent, FileDeletion, FileId, LeasedRows,
-    ListPosition, NewBatch, NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError,
-    TaskState, TaskWork, UserId, WebhookUrl,
+    BatchStart, BatchStatus, BatchTerms, CheckedRows, ClaimLimits, FileContent, FileDeletion, FileId,
+    LeasedRows, ListPosition, NewBatch, NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult,
+    StoreError, TaskState, TaskWork, UserId, WebhookUrl,
 };
 use futures::future::join_all;
 
@@ -446,13 +446,14 @@ async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
         ..new_batch(user, file(&db, user, &["1", "2"]).await)
     };
     batches.create_batch(&own, limits(9)).await.unwrap();
-    let due = async || webhooks.due_batch_notifications(9, 9, &[], Duration::from_mins(1)).await.unwrap();
+    let limits = ClaimLimits { total: 9, per_account: 9, busy: &[], lasts: Duration::from_mins(1) };
+    let due = async || webhooks.due_batch_notifications(limits).await.unwrap();
     assert_eq!(due().await, []);
     for id in [silent, usual, own.id] {
         cancelled(&db, user, id).await;
     }
     let mut found: Vec<(BatchId, String, u32)> =
-        due().await.into_iter().map(|due| (due.batch, due.url.as_str().to_owned(), due.attempts)).collect();
+        due().await.into_iter().map(|due| (due.about, due.url.as_str().to_owned(), due.attempts)).collect();
     found.sort_by(|a, b| a.1.cmp(&b.1));
     let expected =
         [(usual, "https://example.com/all".to_owned(), 1), (own.id, "https://example.com/own".to_owned(), 1)];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ep_polling::{PollId, Settlement};
 use ep_store::{
-    AttemptOutcome, DueNotification, Epoch, NewPoll, NotificationState, Opened, UserId, Webhook,
+    AttemptOutcome, ClaimLimits, DueNotification, Epoch, NewPoll, NotificationState, Opened, UserId, Webhook,
     WebhookSecretNumber, WebhookUrl,
 };
 use futures::future::join_all;
@@ -46,8 +46,12 @@ async fn close(db: &TestDatabase, poll: &PollId) {
     db.polls.close(poll, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
 }
 
-async fn due(db: &TestDatabase) -> Vec<DueNotification> {
-    db.vault.due_notifications(100, 100, &[], LASTS).await.unwrap()
+const fn claim(total: u32, per_account: u32, busy: &[UserId]) -> ClaimLimits<'_> {
+    ClaimLimits { total, per_account, busy, lasts: LASTS }
+}
+
+async fn due(db: &TestDatabase) -> Vec<DueNotification<PollId>> {
+    db.vault.due_notifications(claim(100, 100, &[])).await.unwrap()
 }
 
 /// Moves the next attempts back, which simulates that much time.
@@ -62,13 +66,13 @@ async fn an_unreadable_notification_stops_no_other(db: TestDatabase) {
     let (damaged, other) = (damaged.await, other.await);
     let damage = format!("UPDATE notifications SET attempts = 5000000000 WHERE poll_id = '{damaged}'");
     tamper(&db.url, damage).await.unwrap();
-    db.vault.due_notifications(100, 100, &[], LASTS).await.unwrap_err();
+    db.vault.due_notifications(claim(100, 100, &[])).await.unwrap_err();
     // It is claimed nevertheless, and its turn comes again later.
     assert_eq!(due(&db).await, []);
     let healthy = format!("UPDATE notifications SET next_at = 0 WHERE poll_id = '{other}'");
     tamper(&db.url, healthy).await.unwrap();
     let due = due(&db).await;
-    assert_eq!(due.iter().map(|due| &due.poll).collect::<Vec<_>>(), [&other]);
+    assert_eq!(due.iter().map(|due| &due.about).collect::<Vec<_>>(), [&other]);
 }
 
 async fn a_webhook_is_set_and_its_secret_replaced(db: TestDatabase) {
@@ -102,7 +106,7 @@ async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
     let taken: HashSet<(PollId, UserId, String, u32)> = due(&db)
         .await
         .into_iter()
-        .map(|due| (due.poll, due.user, due.url.as_str().to_owned(), due.attempts))
+        .map(|due| (due.about, due.user, due.url.as_str().to_owned(), due.attempts))
         .collect();
     let expected = [(own, user, "https://own.example/"), (others, other, "https://other.example/")];
     assert_eq!(taken, expected.map(|(poll, user, url)| (poll, user, url.to_owned(), 1)).into());
@@ -113,7 +117,7 @@ async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
     webhooks.replace_webhook_secret(user, at(4)).await.unwrap();
     close(&db, &running.id).await;
     let [late] = &due(&db).await[..] else { panic!("one is due") };
-    assert_eq!((&late.poll, late.url.as_str()), (&running.id, "https://all.example/"));
+    assert_eq!((&late.about, late.url.as_str()), (&running.id, "https://all.example/"));
     assert_eq!(late.secret, WebhookSecretNumber { number: 1, replaced_at: Some(at(4)) });
 }
 
@@ -160,10 +164,10 @@ async fn no_account_delays_the_notifications_of_others(db: TestDatabase) {
             ended(&db, Some(*user), Some("https://a.example/")).await;
         }
     }
-    let taken = webhooks.due_notifications(100, 4, &users[..1], LASTS).await.unwrap();
+    let taken = webhooks.due_notifications(claim(100, 4, &users[..1])).await.unwrap();
     let of = |user: &UserId| taken.iter().filter(|due| due.user == *user).count();
     assert_eq!(users.iter().map(of).collect::<Vec<_>>(), [0, 4, 4]);
-    assert_eq!(webhooks.due_notifications(5, 4, &[], LASTS).await.unwrap().len(), 5);
+    assert_eq!(webhooks.due_notifications(claim(5, 4, &[])).await.unwrap().len(), 5);
 }
 
 async fn concurrent_processes_claim_each_notification_once(db: TestDatabase) {
@@ -174,13 +178,13 @@ async fn concurrent_processes_claim_each_notification_once(db: TestDatabase) {
         tokio::spawn(async move {
             let mut taken = Vec::new();
             for _ in 0..8 {
-                taken.extend(webhooks.due_notifications(7, 7, &[], LASTS).await.unwrap());
+                taken.extend(webhooks.due_notifications(claim(7, 7, &[])).await.unwrap());
             }
             taken
         })
     });
     let taken: Vec<PollId> =
-        join_all(taking).await.into_iter().flat_map(Result::unwrap).map(|due| due.poll).collect();
+        join_all(taking).await.into_iter().flat_map(Result::unwrap).map(|due| due.about).collect();
     assert_eq!(taken.len(), 40);
     assert_eq!(taken.into_iter().collect::<HashSet<_>>(), polls.into_iter().collect());
 }
