@@ -61,13 +61,13 @@ impl Tool for GetExample {
 
     async fn call(cx: &Ctx, query: ExampleQuery) -> Result<Example, Fault> {
         let language = Language::named(&query.language).ok_or_else(|| {
-            let names = Language::ALL.map(Language::name).join(", ");
+            let names = Language::ALL.map(Language::as_str).join(", ");
             let given: String = query.language.chars().filter(|c| !c.is_control()).take(40).collect();
             Fault::new(
                 Kind::NotFound,
                 format!("there is no example in {given}; available languages: {names}"),
             )
         })?;
-        Ok(Example { language: language.name().into(), code: language.example(cx.links()) })
+        Ok(Example { language: language.as_str().into(), code: language.example(cx.links()) })
     }
 }

@@ -7,37 +7,26 @@ use serde_json::Value;
 use crate::polls::{PollFree, PollQuestion};
 use crate::results::GetPollResult;
 
-/// The language of an example.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
-#[schemars(inline, rename_all = "kebab-case")]
-pub enum Language {
-    /// A shell script with curl.
-    Curl,
-    /// TypeScript for Node, Deno, Bun or a browser.
-    Typescript,
-    /// Python with its standard library.
-    Python,
-    /// The settings of an MCP client.
-    McpConfig,
+ep_polling::words! {
+    /// The language of an example.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+    #[schemars(inline)]
+    pub enum Language {
+        /// A shell script with curl.
+        Curl = "curl",
+        /// TypeScript for Node, Deno, Bun or a browser.
+        Typescript = "typescript",
+        /// Python with its standard library.
+        Python = "python",
+        /// The settings of an MCP client.
+        McpConfig = "mcp-config",
+    }
 }
 
 impl Language {
-    /// All languages.
-    pub const ALL: [Self; 4] = [Self::Curl, Self::Typescript, Self::Python, Self::McpConfig];
-
-    /// Returns the name of the language.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Curl => "curl",
-            Self::Typescript => "typescript",
-            Self::Python => "python",
-            Self::McpConfig => "mcp-config",
-        }
-    }
-
     /// Returns the language with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.name() == name)
+        Self::ALL.into_iter().find(|language| language.as_str() == name)
     }
 
     /// Returns the example in this language, with the URLs of this service.
@@ -117,7 +106,7 @@ mod tests {
             let example = language.example(&links);
             assert!(!example.contains("{{") && !example.contains("}}"), "{example}");
             assert!(example.contains("https://ep.example"), "{example}");
-            assert_eq!(Language::named(language.name()), Some(language));
+            assert_eq!(Language::named(language.as_str()), Some(language));
         }
         assert_eq!(Language::Curl.quoted("it's"), r"'it'\''s'");
     }

@@ -41,7 +41,8 @@ impl Tool for ListExamples {
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Examples, Fault> {
         let name = GetExample::SPEC.name;
-        let endpoints = Language::ALL.map(|language| cx.links().url(name, &[("language", language.name())]));
-        Ok(Examples { available: Language::ALL.map(Language::name), endpoints })
+        let endpoints =
+            Language::ALL.map(|language| cx.links().url(name, &[("language", language.as_str())]));
+        Ok(Examples { available: Language::ALL.map(Language::as_str), endpoints })
     }
 }

@@ -9,17 +9,18 @@ use serde::{Deserialize, Serialize};
 /// The preset of a poll that names none.
 pub const DEFAULT_PRESET: &str = "fast_and_cheap";
 
-/// A trade-off between confidence and cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum Profile {
-    /// More models; the result rarely differs from the full roster's.
-    Conservative,
-    /// The defaults.
-    Balanced,
-    /// Fewer calls; the result differs from the full roster's more often.
-    Quick,
+ep_polling::words! {
+    /// A trade-off between confidence and cost.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(inline)]
+    pub enum Profile {
+        /// More models; the result rarely differs from the full roster's.
+        Conservative = "conservative",
+        /// The defaults.
+        Balanced = "balanced",
+        /// Fewer calls; the result differs from the full roster's more often.
+        Quick = "quick",
+    }
 }
 
 /// The settings of a profile.
@@ -40,18 +41,6 @@ pub struct Bundle {
 }
 
 impl Profile {
-    /// Returns the name used in requests.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Conservative => "conservative",
-            Self::Balanced => "balanced",
-            Self::Quick => "quick",
-        }
-    }
-
-    /// All profiles, most careful first.
-    pub const ALL: [Self; 3] = [Self::Conservative, Self::Balanced, Self::Quick];
-
     /// Returns its settings.
     pub fn bundle(self) -> Bundle {
         let (description, preset, threshold, micro_usd, pace) = match self {

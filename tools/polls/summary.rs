@@ -13,21 +13,22 @@ use ep_store::{Closing, PastPoll, PollRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The status of a poll.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum Status {
-    /// Every model that counted voted.
-    Success,
-    /// Some models voted and some did not; a notice gives the numbers and reasons.
-    Partial,
-    /// No model voted.
-    Failed,
-    /// The poll still runs.
-    Running,
-    /// The poll waits in the queue.
-    Queued,
+ep_polling::words! {
+    /// The status of a poll.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(inline)]
+    pub enum Status {
+        /// Every model that counted voted.
+        Success = "success",
+        /// Some models voted and some did not; a notice gives the numbers and reasons.
+        Partial = "partial",
+        /// No model voted.
+        Failed = "failed",
+        /// The poll still runs.
+        Running = "running",
+        /// The poll waits in the queue.
+        Queued = "queued",
+    }
 }
 
 impl Status {
@@ -49,17 +50,6 @@ impl Status {
     /// True if the poll has not ended.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Running | Self::Queued)
-    }
-
-    /// Returns the name used in responses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Partial => "partial",
-            Self::Failed => "failed",
-            Self::Running => "running",
-            Self::Queued => "queued",
-        }
     }
 }
 

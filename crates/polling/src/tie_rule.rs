@@ -15,18 +15,19 @@ pub const fn first_version() -> u32 {
     1
 }
 
-/// The rule for a tie.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum TieRule {
-    /// The tie is reported.
-    #[default]
-    Report,
-    /// Of the tied options, the one decides that the strongest model voted for.
-    Strongest,
-    /// A person decides.
-    Review,
+crate::words! {
+    /// The rule for a tie.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+    pub enum TieRule {
+        /// The tie is reported.
+        #[default]
+        Report = "report",
+        /// Of the tied options, the one decides that the strongest model voted for.
+        Strongest = "strongest",
+        /// A person decides.
+        Review = "review",
+    }
 }
 
 /// The rule that decided a poll.
@@ -49,11 +50,7 @@ pub struct NotATieRule;
 
 impl fmt::Display for TieRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Report => "report",
-            Self::Strongest => "strongest",
-            Self::Review => "review",
-        })
+        f.write_str(self.as_str())
     }
 }
 
@@ -61,12 +58,7 @@ impl FromStr for TieRule {
     type Err = NotATieRule;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "report" => Ok(Self::Report),
-            "strongest" => Ok(Self::Strongest),
-            "review" => Ok(Self::Review),
-            _ => Err(NotATieRule),
-        }
+        Self::ALL.into_iter().find(|rule| rule.as_str() == text).ok_or(NotATieRule)
     }
 }
 

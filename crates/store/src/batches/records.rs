@@ -16,44 +16,32 @@ use crate::store_error::Result;
 use crate::webhooks::NotificationState;
 use crate::webhooks::WebhookUrl;
 
-/// The state of a batch, in the words of OpenAI's API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum BatchStatus {
-    /// Its rows are being checked and priced.
-    Validating,
-    /// Its rows are being asked.
-    InProgress,
-    /// Its owner has cancelled it; rows that were begun are finished.
-    Cancelling,
-    /// All rows have ended.
-    Completed,
-    /// Its file has errors, or its cost could not be set aside; no row was asked.
-    Failed,
-    /// It was cancelled; some rows may have ended before.
-    Cancelled,
-    /// Its time was over; some rows may have ended before.
-    Expired,
+ep_polling::words! {
+    /// The state of a batch, in the words of OpenAI's API.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(inline)]
+    pub enum BatchStatus {
+        /// Its rows are being checked and priced.
+        Validating = "validating",
+        /// Its rows are being asked.
+        InProgress = "in_progress",
+        /// Its owner has cancelled it; rows that were begun are finished.
+        Cancelling = "cancelling",
+        /// All rows have ended.
+        Completed = "completed",
+        /// Its file has errors, or its cost could not be set aside; no row was asked.
+        Failed = "failed",
+        /// It was cancelled; some rows may have ended before.
+        Cancelled = "cancelled",
+        /// Its time was over; some rows may have ended before.
+        Expired = "expired",
+    }
 }
 
 impl BatchStatus {
     /// True if the batch has not ended.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Validating | Self::InProgress | Self::Cancelling)
-    }
-
-    /// Returns the name in the database and on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Validating => "validating",
-            Self::InProgress => "in_progress",
-            Self::Cancelling => "cancelling",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
-        }
     }
 }
 

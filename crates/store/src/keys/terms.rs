@@ -6,30 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::KeyId;
 
-/// The scope of a key or an access token.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum KeyScope {
-    /// Everything that its account may do with a key.
-    #[default]
-    All,
-    /// Asking polls, and reading.
-    Polls,
-    /// Reading alone.
-    Read,
+ep_polling::words! {
+    /// The scope of a key or an access token.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(inline)]
+    pub enum KeyScope {
+        /// Everything that its account may do with a key.
+        #[default]
+        All = "all",
+        /// Asking polls, and reading.
+        Polls = "polls",
+        /// Reading alone.
+        Read = "read",
+    }
 }
 
 impl KeyScope {
-    /// Returns the name as stored and shown.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Polls => "polls",
-            Self::Read => "read",
-        }
-    }
-
     /// True if it includes another scope.
     pub const fn includes(self, other: Self) -> bool {
         matches!((self, other), (Self::All, _) | (_, Self::Read) | (Self::Polls, Self::Polls))
@@ -37,7 +29,7 @@ impl KeyScope {
 
     /// Returns the widest scope in a token's claim `scope` (RFC 6749 §3.3), if any.
     pub fn of_token(claim: &str) -> Option<Self> {
-        [Self::All, Self::Polls, Self::Read].into_iter().find(|scope| {
+        Self::ALL.into_iter().find(|scope| {
             let name = scope.token_scopes().last();
             claim.split(' ').any(|given| Some(&given) == name)
         })

@@ -9,38 +9,24 @@ use crate::ids::UserId;
 use crate::row::{Columns, FromRow};
 use crate::store_error::Result;
 
-/// The state of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TaskState {
-    /// Waiting for input from the agent.
-    InputRequired,
-    /// Its work is running.
-    Working,
-    /// The poll ended with votes, or every row of the batch has ended.
-    Completed,
-    /// The poll ended without votes, or the batch without all of its rows.
-    Failed,
-    /// Cancelled by the owner.
-    Canceled,
+ep_polling::words! {
+    /// The state of a task.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum TaskState {
+        /// Waiting for input from the agent.
+        InputRequired = "input-required",
+        /// Its work is running.
+        Working = "working",
+        /// The poll ended with votes, or every row of the batch has ended.
+        Completed = "completed",
+        /// The poll ended without votes, or the batch without all of its rows.
+        Failed = "failed",
+        /// Cancelled by the owner.
+        Canceled = "canceled",
+    }
 }
 
 impl TaskState {
-    /// All states.
-    pub const ALL: [Self; 5] =
-        [Self::InputRequired, Self::Working, Self::Completed, Self::Failed, Self::Canceled];
-
-    /// Returns the name in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InputRequired => "input-required",
-            Self::Working => "working",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Canceled => "canceled",
-        }
-    }
-
     /// Returns the state of the task of a batch in this state.
     pub const fn of_batch(status: BatchStatus) -> Self {
         match status {

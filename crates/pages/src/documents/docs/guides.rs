@@ -278,7 +278,7 @@ fn start(site: &Site) -> Option<String> {
     let skill = text_of(site, SKILL)?;
     let mut text = format!("# {START_TITLE}\n\n{}", sections(&skill, |heading| ASK.contains(&heading)));
     for (heading, language) in PROGRAMS {
-        let (name, code) = (language.name(), language.example(&site.links));
+        let (name, code) = (language.as_str(), language.example(&site.links));
         write!(text, "## {heading}\n\n```{name}\n{}\n```\n\n", code.trim_end()).ok()?;
     }
     text.push_str(&sections(&skill, |heading| READ.contains(&heading)));
