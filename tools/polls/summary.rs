@@ -79,32 +79,46 @@ pub fn outcome_text(outcome: Outcome, options: &[String]) -> String {
 }
 
 /// The summary of a closed poll.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Summary {
-    /// The status: all, some or none of the models that counted voted. A poll that no rule ended is partial at best.
+    /// The status: all, some or none of the models that counted voted; some also after a cancellation.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
-    /// The winning option.
+    /// The option with the most votes; null on a tie or without votes.
     pub winning_option: Option<String>,
-    /// The votes on a scale; `None` if the options are no levels.
-    pub scale: Option<ScaleResult>,
-    /// True if the highest count is shared.
+    /// True if two or more options share the highest count.
     pub is_tie: bool,
-    /// True if the result is contested.
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes (of a complete poll: of
+    /// all models), or the strongest model that voted chose another option (of models with an order of strength). On a scale,
+    /// the winner is the median, or the pass or fail.
     pub contested: bool,
-    /// The decision, if the poll has a tie rule.
+    /// The votes on a scale, beside the fields about options; absent if the options are no levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
+    /// The decision by the tie rule; absent unless requested by `on_tie`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PollDecision")]
     pub decision: Option<PollDecision>,
+    /// The reason why the votes give no answer; absent if they give one. `no_votes`; `tie`; or `unsupported`: too few votes,
+    /// so that the missing ones could give another outcome.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub no_answer: Option<NoAnswer>,
     /// Votes per option.
     pub tally: NamedTally,
+    /// Confidence that the whole roster would give this outcome (with a pass mark: pass or fail likewise); not a
+    /// probability of being right.
+    pub confidence: f64,
     /// The numbers of models.
+    #[serde(skip)]
     pub models: ModelCounts,
     /// Number of models that counted but did not respond.
+    #[serde(skip)]
     pub failed_calls: u32,
-    /// The reason why there is no answer; `None` if there is one.
-    pub no_answer: Option<NoAnswer>,
-    /// Confidence that the whole roster would give this outcome, or pass or fail likewise.
-    pub confidence: f64,
     /// Distribution of the votes over model families.
+    #[serde(skip)]
     pub families: FamilySpread,
 }
 
