@@ -10,18 +10,14 @@ use serde::{Deserialize, Serialize, Serializer};
 #[schemars(inline, with = "f64", extend("minimum" = 0.000_001))]
 pub struct Amount(pub MicroUsd);
 
-impl TryFrom<UsdFigure> for Amount {
-    type Error = &'static str;
-
-    fn try_from(usd: UsdFigure) -> Result<Self, Self::Error> {
-        let amount = usd.floor_micro();
-        if amount.is_zero() {
-            Err("must be a number of USD greater than 0, at least 0.000001, for example 5")
-        } else {
-            Ok(Self(amount))
-        }
+ep_polling::checked!(Amount: UsdFigure, &'static str, |usd| {
+    let amount = usd.floor_micro();
+    if amount.is_zero() {
+        Err("must be a number of USD greater than 0, at least 0.000001, for example 5")
+    } else {
+        Ok(Self(amount))
     }
-}
+});
 
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -35,13 +35,9 @@ pub enum PollType {
 #[schemars(inline, with = "u32", extend("maximum" = MAX_WAIT_MS))]
 pub struct WaitMs(pub u32);
 
-impl TryFrom<u32> for WaitMs {
-    type Error = String;
-
-    fn try_from(ms: u32) -> Result<Self, String> {
-        if ms > MAX_WAIT_MS { Err(format!("must be at most {MAX_WAIT_MS}")) } else { Ok(Self(ms)) }
-    }
-}
+ep_polling::checked!(WaitMs: u32, String, |ms| {
+    if ms > MAX_WAIT_MS { Err(format!("must be at most {MAX_WAIT_MS}")) } else { Ok(Self(ms)) }
+});
 
 /// A poll request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -120,17 +120,12 @@ impl EntryVote {
 #[serde(into = "String", try_from = "String")]
 pub struct Key(pub(crate) [u8; 16]);
 
-impl From<Key> for String {
-    fn from(key: Key) -> Self {
-        hex::encode(key.0)
-    }
-}
-
-impl TryFrom<String> for Key {
-    type Error = hex::FromHexError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+ep_polling::checked!(
+    Key: String,
+    hex::FromHexError,
+    |text| {
         let mut key = [0; 16];
         hex::decode_to_slice(text, &mut key).map(|()| Self(key))
-    }
-}
+    },
+    |key| hex::encode(key.0)
+);

@@ -74,10 +74,10 @@ impl Probabilities {
     }
 }
 
-impl TryFrom<Vec<u32>> for Probabilities {
-    type Error = ProbabilitiesError;
-
-    fn try_from(parts: Vec<u32>) -> Result<Self, Self::Error> {
+crate::checked!(
+    Probabilities: Vec<u32>,
+    ProbabilitiesError,
+    |parts| {
         if parts.len() < 2 {
             return Err(ProbabilitiesError::Count);
         }
@@ -90,14 +90,9 @@ impl TryFrom<Vec<u32>> for Probabilities {
             return Err(ProbabilitiesError::Sum);
         }
         Ok(Self(parts))
-    }
-}
-
-impl From<Probabilities> for Vec<u32> {
-    fn from(probabilities: Probabilities) -> Self {
-        probabilities.0
-    }
-}
+    },
+    |probabilities| probabilities.0
+);
 
 #[cfg(test)]
 mod tests {
