@@ -70,7 +70,7 @@ async fn judged(client: &Client, set: &str) -> (usize, Vec<String>, usize) {
 async fn nothing_that_does_harm_is_proposed_unasked() {
     let service = everything().boot().await;
     let client = service.anonymous();
-    for (name, set, least) in [("unseen", UNSEEN, 50), ("held out", HELD_OUT, 56), ("traps", TRAPS, 56)] {
+    for (name, set, least) in [("unseen", UNSEEN, 50), ("held out", HELD_OUT, 60), ("traps", TRAPS, 67)] {
         let (right, harmful, all) = judged(&client, set).await;
         println!("{name}: {right} of {all} right, {} harmful", harmful.len());
         assert!(harmful.is_empty(), "{name}: {harmful:#?}");
@@ -126,7 +126,7 @@ async fn no_match_changes_or_pays_unasked() {
     }
     println!("unasked: {right} of {} right, {} harmful", set.len(), harmful.len());
     assert!(harmful.is_empty(), "{harmful:#?}");
-    assert!(set.len() >= 230 && right * 20 >= set.len() * 17, "{right} of {} right", set.len());
+    assert!(set.len() >= 230 && right * 16 >= set.len() * 15, "{right} of {} right", set.len());
 }
 
 /// Returns the sentences with a wrong match and the total number of sentences.
@@ -153,7 +153,7 @@ async fn sentences_find_their_operations() {
     let (misses, all) = wrong(&client, PHRASES).await;
     assert!(all >= 100 && misses.len() <= 5, "{misses:#?}");
     let (misses, all) = wrong(&client, MORE).await;
-    assert!(misses.len() * 10 <= all, "{} of {all}: {misses:#?}", misses.len());
+    assert!(all >= 490 && misses.len() <= 52, "{} of {all}: {misses:#?}", misses.len());
 }
 
 #[tokio::test]

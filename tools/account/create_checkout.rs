@@ -42,6 +42,10 @@ impl Tool for CreateCheckout {
         rest: Some(Rest::post("/api/checkout")),
         intents: &[
             "add funds by card",
+            "top up",
+            "top up my account",
+            "add money to my account",
+            "charge my card",
             "top up my balance",
             "pay by credit card",
             "buy credits for my account",

@@ -48,6 +48,7 @@ impl Tool for DeleteAccount {
         agents: Agents::Extended,
         intents: &[
             "delete my account",
+            "delete my account and all my data",
             "close my account for good",
             "erase my personal data",
             "remove my account and everything about me",

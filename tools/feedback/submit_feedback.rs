@@ -85,6 +85,8 @@ impl Tool for SubmitFeedback {
             "leave a comment about my poll",
             "mark the answer as incorrect",
             "send feedback",
+            "leave feedback about my last poll",
+            "rate the answer of a poll",
             "thumbs up or down for a result",
             "the models got it wrong",
             "record whether the winner was right",

@@ -181,6 +181,7 @@ impl Tool for MatchIntent {
         rest: Some(Rest::post("/api/intents/match")),
         intents: &[
             "which operation do I need",
+            "list all intents and trigger phrases",
             "which endpoint should I call",
             "route this request to the right tool",
             "find the endpoint for what I want to do",

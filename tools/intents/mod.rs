@@ -3,7 +3,6 @@
 mod match_intent;
 mod matching;
 mod named_routes;
-mod requests;
 mod words;
 
 pub use match_intent::{LANGUAGES, MatchIntent};

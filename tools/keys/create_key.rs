@@ -84,6 +84,10 @@ impl Tool for CreateKey {
         rest: Some(Rest::post("/api/keys").status(201)),
         intents: &[
             "I need an API key",
+            "give me an API token",
+            "give me an access token for the API",
+            "I need a second key with a limit of a few dollars",
+            "make an additional key",
             "create a key for my server",
             "get an API key",
             "generate a new API token",

@@ -44,10 +44,11 @@ impl Tool for FundKey {
         rest: Some(Rest::post("/api/keys/{key_id}/funds")),
         intents: &[
             "top up a pre-funded key",
+            "top up the key of an agent",
             "put more money on a key",
             "move funds from my account to a key",
             "add dollars to a key",
-            "raise or increase the budget of a key",
+            "increase or raise the budget of a key",
             "load or transfer money onto a key",
         ],
         faults: &[Kind::NotFound, Kind::InsufficientBalance, Kind::AccountFrozen],

@@ -38,6 +38,7 @@ impl Tool for RevokeKey {
         intents: &[
             "revoke an API key",
             "a key has leaked",
+            "my key was stolen or exposed",
             "delete or disable a key",
             "remove an old API key",
             "get rid of a key",

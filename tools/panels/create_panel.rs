@@ -65,6 +65,7 @@ impl Tool for CreatePanel {
         intents: &[
             "create a panel of judges",
             "save a panel of judges",
+            "save a panel of strong judges",
             "store a panel under a name",
             "define a panel of my own, strongest first",
             "make a new version of a panel",

@@ -28,6 +28,8 @@ impl Tool for CancelPoll {
         task: Task::Cancel,
         intents: &[
             "cancel my poll",
+            "I changed my mind, stop the poll I just started",
+            "stop the poll, it is too expensive",
             "cancel EP-20260131-7KQ2M4X9TB",
             "stop that poll",
             "stop asking models",

@@ -68,6 +68,7 @@ impl Tool for ListPolls {
         task: Task::List,
         intents: &[
             "list my polls",
+            "what have I asked before",
             "which of my polls are running",
             "which polls are still running",
             "show the polls that I have asked or run",

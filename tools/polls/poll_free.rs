@@ -100,6 +100,7 @@ impl Tool for PollFree {
         intents: &[
             "ask free models, I have no key",
             "poll without an account",
+            "use it without an account",
             "run a poll for free without an API key",
             "try a free poll without signing up",
             "free vote without login",

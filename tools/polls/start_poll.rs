@@ -56,8 +56,10 @@ impl Tool for StartPoll {
         intents: &[
             "start a poll and look at it later",
             "start a poll in the background",
+            "run a poll in the background and give me its id",
+            "do not wait for the answer, start the poll",
             "create a poll without waiting for the result",
-            "open a poll asynchronously and return its id at once",
+            "create a poll asynchronously and return its id at once",
             "submit a poll without blocking",
             "queue a poll and get its status URL",
         ],

@@ -201,6 +201,7 @@ impl Tool for GetPollResult {
         intents: &[
             "show me the poll's result",
             "who won the poll",
+            "who got the most votes",
             "look up the result of a poll",
             "what did the models decide",
             "what did the poll say",

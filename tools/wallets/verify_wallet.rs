@@ -69,6 +69,7 @@ impl Tool for VerifyWallet {
             "verify a signed message",
             "log in with the signature of my wallet",
             "sign up with a wallet",
+            "sign up with a wallet and get an account",
             "send the signed message",
             "I signed the message, log me in",
         ],

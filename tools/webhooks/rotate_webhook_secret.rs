@@ -31,6 +31,7 @@ impl Tool for RotateWebhookSecret {
         rest: Some(Rest::post("/api/account/webhook/secret")),
         intents: &[
             "get the webhook secret",
+            "change the webhook secret",
             "the webhook secret has leaked",
             "a new secret for signing webhooks",
         ],

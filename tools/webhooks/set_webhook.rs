@@ -42,7 +42,9 @@ impl Tool for SetWebhook {
         rest: Some(Rest::post("/api/account/webhook")),
         intents: &[
             "notify me when a poll has ended",
-            "set or register a webhook",
+            "register or set a webhook",
+            "set a webhook for finished polls",
+            "get notified when a poll completes",
             "call my URL when a poll is done",
             "send a notification to my server when a poll finishes",
             "configure a callback URL",
