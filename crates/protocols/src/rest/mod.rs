@@ -4,17 +4,23 @@ mod bind;
 mod sse;
 
 use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 use ep_kernel::dispatch::dispatch;
+use ep_kernel::fault::whole_seconds;
 use ep_kernel::guard::Guarded;
 use ep_kernel::idempotency::check_key;
+use ep_kernel::output::{Body as OutputBody, Cache};
 use ep_kernel::schema::is_empty;
 use ep_kernel::{Call, CallOutput, Fault, Rest};
 use serde_json::{Map, Value};
 
 use bind::with_path;
 use ep_site::Route;
-use ep_site::http::{AppState, Exchange, counted, fault, operation_output, read_json, replayed};
+use ep_site::http::{
+    AppState, EntityTag, Exchange, PUBLIC_RESULT, bytes_of, counted, fault, read_json, replayed,
+    session_cookie, set, status,
+};
 
 pub use bind::Binding;
 
@@ -125,4 +131,40 @@ fn respond(state: &AppState, request: &HeaderMap, rest: &Rest, done: Guarded<Cal
         Err(refusal) => fault(refusal),
     };
     counted(response, done.allowance)
+}
+
+/// Returns an output with the status and cache headers of its REST binding. `request` holds the request headers.
+fn operation_output(request: &HeaderMap, rest: &Rest, output: &CallOutput, base_url: &str) -> Response<Body> {
+    let presentation = &output.presentation;
+    let bytes = match (&presentation.body, rest.field) {
+        (OutputBody::Text(text), _) => text.clone().into(),
+        (OutputBody::Json, Some(field)) => bytes_of(&output.value[field]),
+        (OutputBody::Json, None) => bytes_of(&output.value),
+    };
+    let tag = match presentation.cache {
+        Cache::NoStore => None,
+        Cache::Shared(_) | Cache::Immutable => EntityTag::of(&bytes),
+    };
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status(if presentation.interim.is_some() { rest.interim } else { rest.status });
+    let headers = response.headers_mut();
+    set(headers, CONTENT_TYPE, rest.media_type);
+    match presentation.cache {
+        Cache::NoStore => set(headers, CACHE_CONTROL, "no-store"),
+        Cache::Shared(time) => set(headers, CACHE_CONTROL, &format!("public, max-age={}", time.as_secs())),
+        Cache::Immutable => set(headers, CACHE_CONTROL, PUBLIC_RESULT),
+    }
+    if let Some(wait) = presentation.interim {
+        set(headers, RETRY_AFTER, &whole_seconds(wait).to_string());
+    }
+    if let Some(location) = &presentation.location {
+        set(headers, LOCATION, location);
+    }
+    if let Some(cookie) = presentation.session.as_ref().and_then(|change| session_cookie(change, base_url)) {
+        headers.append(SET_COOKIE, cookie);
+    }
+    if let Some(tag) = tag {
+        tag.apply(request, &mut response);
+    }
+    response
 }

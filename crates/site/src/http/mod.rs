@@ -34,7 +34,7 @@ pub use layer::{finish_response, panicked};
 pub use protection::{protect, protect_embedded, protection};
 pub use rendered::Rendered;
 pub use response::{
-    Embedded, PUBLIC_RESULT, counted, fault, formatted_fault, json, operation_output, replayed,
+    Embedded, PUBLIC_RESULT, bytes_of, counted, fault, formatted_fault, json, replayed, set, status,
 };
 pub use spliced::Spliced;
 pub use state::{AppState, Exchange, Handler, HandlerFuture, PathParams, Stopping};

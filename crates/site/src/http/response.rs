@@ -1,17 +1,13 @@
-//! Outputs and faults as HTTP responses. The layer adds the headers common to all responses.
+//! Bodies and faults as HTTP responses. The layer adds the headers common to all responses.
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE,
-};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response, StatusCode};
-use ep_kernel::fault::whole_seconds;
-use ep_kernel::output::{Body as OutputBody, Cache};
-use ep_kernel::{CallOutput, Fault, Rest};
+use ep_kernel::Fault;
 use ep_store::Allowance;
 use serde::Serialize;
 
-use super::{EntityTag, ErrorStyle, cookies};
+use super::ErrorStyle;
 use crate::protocol::ErrorFormat;
 
 /// `Cache-Control` of a public result, which changes only when its owner deletes it. Browsers revalidate it on every
@@ -68,51 +64,8 @@ pub fn json(status_code: u16, body: &impl Serialize) -> Response<Body> {
     response
 }
 
-/// Returns an output with the status and cache headers of its REST binding. `request` holds the request headers.
-pub fn operation_output(
-    request: &HeaderMap,
-    rest: &Rest,
-    output: &CallOutput,
-    base_url: &str,
-) -> Response<Body> {
-    let presentation = &output.presentation;
-    let bytes = match (&presentation.body, rest.field) {
-        (OutputBody::Text(text), _) => text.clone().into(),
-        (OutputBody::Json, Some(field)) => bytes_of(&output.value[field]),
-        (OutputBody::Json, None) => bytes_of(&output.value),
-    };
-    let tag = match presentation.cache {
-        Cache::NoStore => None,
-        Cache::Shared(_) | Cache::Immutable => EntityTag::of(&bytes),
-    };
-    let mut response = Response::new(Body::from(bytes));
-    *response.status_mut() = status(if presentation.interim.is_some() { rest.interim } else { rest.status });
-    let headers = response.headers_mut();
-    set(headers, CONTENT_TYPE, rest.media_type);
-    match presentation.cache {
-        Cache::NoStore => set(headers, CACHE_CONTROL, "no-store"),
-        Cache::Shared(time) => set(headers, CACHE_CONTROL, &format!("public, max-age={}", time.as_secs())),
-        Cache::Immutable => set(headers, CACHE_CONTROL, PUBLIC_RESULT),
-    }
-    if let Some(wait) = presentation.interim {
-        set(headers, RETRY_AFTER, &whole_seconds(wait).to_string());
-    }
-    if let Some(location) = &presentation.location {
-        set(headers, LOCATION, location);
-    }
-    if let Some(cookie) =
-        presentation.session.as_ref().and_then(|change| cookies::session_cookie(change, base_url))
-    {
-        headers.append(SET_COOKIE, cookie);
-    }
-    if let Some(tag) = tag {
-        tag.apply(request, &mut response);
-    }
-    response
-}
-
 /// Serializes a value as JSON. Our own types never fail; a failure is logged and returns an error body.
-pub(super) fn bytes_of(body: &impl Serialize) -> Bytes {
+pub fn bytes_of(body: &impl Serialize) -> Bytes {
     serde_json::to_vec(body).map_or_else(
         |error| {
             tracing::error!(error = %error, "failed to serialize a response");
@@ -122,12 +75,13 @@ pub(super) fn bytes_of(body: &impl Serialize) -> Bytes {
     )
 }
 
-fn status(code: u16) -> StatusCode {
+/// Returns a status by its code.
+pub fn status(code: u16) -> StatusCode {
     StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// Sets a header; an invalid value is skipped.
-pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+pub fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }

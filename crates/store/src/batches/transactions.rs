@@ -24,7 +24,7 @@ use crate::ids::UserId;
 use crate::lease::Lease;
 use crate::ledger::holds;
 use crate::store_error::{Result, StoreError};
-use crate::tasks::transactions as tasks;
+use crate::tasks::endings as tasks;
 use crate::value::{day, json, values};
 use crate::webhooks::WebhookUrl;
 

@@ -7,7 +7,6 @@ pub(crate) mod plans;
 mod records;
 pub(crate) mod rosters;
 pub(crate) mod sql;
-pub(crate) mod stored;
 pub(crate) mod transactions;
 
 pub use self::changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};

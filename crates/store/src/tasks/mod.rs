@@ -1,5 +1,6 @@
 //! Tasks of agents: conversations, most of which lead to a poll or a batch.
 
+pub(crate) mod endings;
 pub(crate) mod pushes;
 mod records;
 pub(crate) mod transactions;

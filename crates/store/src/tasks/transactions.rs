@@ -1,17 +1,17 @@
 //! Agent tasks.
 
-use ep_polling::{PollId, Timestamp};
+use ep_polling::Timestamp;
 
-use crate::batches::BatchId;
-use crate::batches::{BatchRecord, BatchStatus};
+use crate::batches::BatchRecord;
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
+use crate::polls::PollRecord;
 use crate::polls::rosters::RosterCache;
 use crate::polls::sql::form_is_known;
-use crate::polls::stored::StoredPoll;
-use crate::polls::{Closing, PollRecord};
+use crate::polls::transactions::StoredPoll;
 use crate::store_error::{Result, StoreError};
+use crate::tasks::endings::{end, end_of_batch};
 use crate::tasks::{AgentTask, MAX_TASKS_WITHOUT_WORK, TaskFilter, TaskPage, TaskState, TaskWork};
 use crate::value::values;
 
@@ -74,12 +74,6 @@ const LOCK_POLL_OF: &str = "UPDATE polls SET settled = settled WHERE id = $1 AND
      AND deleted_at IS NULL";
 /// Locks a batch of this owner, so that it cannot end.
 const LOCK_BATCH_OF: &str = "UPDATE batches SET leased = leased WHERE id = $1 AND user_id = $2";
-const END_TASK_OF_BATCH: &str =
-    "UPDATE a2a_tasks SET state = $2, status_at = $3 WHERE batch_id = $1 AND state = 'working'";
-/// A poll without votes has failed.
-const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = CASE WHEN $3 = 1 THEN 'canceled' \
-     WHEN EXISTS (SELECT 1 FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND choice IS NOT NULL) THEN 'completed' \
-     ELSE 'failed' END WHERE poll_id = $1";
 /// The tasks of an account without work, except the newest $2.
 pub(crate) const DELETE_SURPLUS_TASKS: &str = "DELETE FROM a2a_tasks WHERE owner = $1 AND poll_id IS NULL AND batch_id IS NULL \
      AND (status_at, id) <= (SELECT status_at, id FROM a2a_tasks \
@@ -228,20 +222,4 @@ async fn end_with(db: &mut Connection<'_>, work: Option<StoredWork>) -> Result<(
         }
         _ => Ok(()),
     }
-}
-
-/// Ends the task of an ended batch, if it has one.
-pub(crate) async fn end_of_batch(
-    db: &mut Connection<'_>,
-    batch: BatchId,
-    status: BatchStatus,
-    at: Timestamp,
-) -> Result<()> {
-    let state = TaskState::of_batch(status).as_str();
-    db.execute(END_TASK_OF_BATCH, values![batch, state, at]).await.map(drop)
-}
-
-/// Ends the task of a poll, if it has one.
-pub(crate) async fn end(db: &mut Connection<'_>, poll: &PollId, closing: &Closing) -> Result<()> {
-    db.execute(END_TASK, values![poll, closing.closed_at, closing.cancelled]).await.map(drop)
 }
