@@ -17,9 +17,11 @@ pub mod keys;
 pub mod models;
 mod paging;
 pub mod panels;
+mod plain_words;
 mod poll_id;
 pub mod polls;
 mod prelude;
+pub mod reader;
 pub mod reputation;
 mod result_link;
 pub mod results;
@@ -30,6 +32,8 @@ pub mod wallets;
 pub mod webhooks;
 
 use std::sync::LazyLock;
+
+pub use plain_words::operation_of;
 
 use ep_kernel::dispatch::entry;
 use ep_kernel::{Entry, Fault, Kind, Tool};

@@ -9,6 +9,7 @@ use ep_polling::TieRule;
 use ep_site::config::Config;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
+use ep_tools::reader::{Choices, Reading, read_question};
 use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -24,7 +25,7 @@ pub(super) struct Arguments {
     /// Question to ask; on a terminal, it and the options are prompted for if they are missing
     #[arg(required = true)]
     question: Option<String>,
-    /// Option to vote for; repeat for 2 to 10 options
+    /// Option to vote for; repeat for 2 to 10 options. Without any, they are read from the question
     #[arg(short, long = "option", value_name = "OPTION", allow_negative_numbers = true)]
     options: Vec<String>,
     /// Levels of a scale, lowest first, instead of options: 2 to 11, separated by commas; their median decides
@@ -117,9 +118,24 @@ impl Arguments {
         }
         Value::Object(input)
     }
+
+    /// Reads the choices from the question if they are missing.
+    fn read_choices(&mut self) {
+        if !(self.options.is_empty() && self.levels.is_empty()) {
+            return;
+        }
+        let Some(Reading::Question(read)) = self.question.as_deref().map(read_question) else { return };
+        match read.choices {
+            Choices::Open => return,
+            Choices::Options(options) => self.options = options,
+            Choices::Scale(levels) => self.levels = levels,
+        }
+        self.question = Some(read.question);
+    }
 }
 
 pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
+    arguments.read_choices();
     let has_choices = !(arguments.options.is_empty() && arguments.levels.is_empty());
     if (arguments.question.is_none() || !has_choices) && std::io::stdin().is_terminal() {
         let is_scale = !arguments.levels.is_empty();

@@ -419,6 +419,80 @@ async fn plain_text_is_parsed_like_a_free_poll() {
 }
 
 #[tokio::test]
+async fn plain_words_reach_their_operation() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let said = async |text: &str| {
+        let message = v1(&format!("m{}", text.len()), json!({ "text": text }));
+        client.rpc("/api/a2a", "SendMessage", message).await.expect(200)["result"].clone()
+    };
+    for (text, question, options) in [
+        ("Tabs vs spaces", "Tabs vs spaces", &["Tabs", "Spaces"][..]),
+        ("Ask several models: is a hot dog a sandwich?", "Is a hot dog a sandwich?", &["Yes", "No"]),
+        ("Best name for a cat? A) Tom B) Misty C) Luna", "Best name for a cat?", &["Tom", "Misty", "Luna"]),
+        ("{'question': 'Which is best?', 'choices': ['A1', 'B2']}", "Which is best?", &["A1", "B2"]),
+        (
+            r#"{"prompt": "Which is best?", "choices": ["A1", "B2"], "requester": "x"}"#,
+            "Which is best?",
+            &["A1", "B2"],
+        ),
+        (
+            "Please poll the models about this.\n\nWhich broker is best?\n- Kafka\n- NATS",
+            "Which broker is best?",
+            &["Kafka", "NATS"],
+        ),
+    ] {
+        let task = said(text).await["task"].clone();
+        assert_eq!(
+            (&data(&task)["question"], &data(&task)["options"]),
+            (&json!(question), &json!(options)),
+            "{text}: {task}"
+        );
+    }
+    let task = said("Rate this answer from 1 to 5: Paris is the capital of France.").await["task"].clone();
+    assert_eq!(data(&task)["options"], json!(["1", "2", "3", "4", "5"]), "{task}");
+    assert!(data(&task)["scale"].is_object(), "{task}");
+    let poll = data(&task)["poll_id"].as_str().unwrap().to_owned();
+    let text_of =
+        |result: &Value| result["message"]["parts"][1]["text"].as_str().unwrap_or_default().to_owned();
+    let result = said(&format!("How did poll {poll} go?")).await;
+    assert_eq!(result["message"]["parts"][0]["data"]["poll_id"], json!(poll), "{result}");
+    assert!(text_of(&said("What is my balance?").await).contains("is left on your account"));
+    assert!(text_of(&said("Hello, what can you do?").await).starts_with("Send a question with its options"));
+    assert!(text_of(&said("delete my account").await).starts_with("Nothing was changed"));
+    let polls = async || client.get("/api/polls").await.expect(200);
+    let before = polls().await;
+    let draft = said("Do not poll anyone, I am only drafting: is tea or coffee better?").await;
+    assert!(text_of(&draft).starts_with("Nobody was asked"), "{draft}");
+    assert_eq!(polls().await, before);
+}
+
+#[tokio::test]
+async fn what_plain_words_lack_is_asked_for() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let first = client
+        .rpc("/api/a2a", "SendMessage", v1("m1", json!({ "text": "A) Tom B) Misty C) Luna" })))
+        .await
+        .expect(200);
+    let task = &first["result"]["task"];
+    assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{first}");
+    let mut answer = v1("m2", json!({ "text": "What is the best name for a cat?" }));
+    answer["message"]["taskId"] = task["id"].clone();
+    let done = client.rpc("/api/a2a", "SendMessage", answer).await.expect(200);
+    assert_eq!(data(&done["result"]["task"])["options"], json!(["Tom", "Misty", "Luna"]), "{done}");
+    // Limits in JSON that cannot be read are not lost.
+    let unreadable = "{'question': 'Which is best?', 'choices': ['A', 'B'], 'max_cost_usd': 0.01}";
+    let refused =
+        client.rpc("/api/a2a", "SendMessage", v1("m3", json!({ "text": unreadable }))).await.expect(200);
+    assert_eq!(refused["result"]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{refused}");
+    let limits = r#"{"question": "Which is best?", "choices": ["A", "B"], "budget": 0.01}"#;
+    let refused =
+        client.rpc("/api/a2a", "SendMessage", v1("m4", json!({ "text": limits }))).await.expect(200);
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
+
+#[tokio::test]
 async fn every_example_of_the_card_is_accepted() {
     let service = service().await;
     let client = service.user().await;

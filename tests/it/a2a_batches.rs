@@ -276,7 +276,7 @@ async fn a_batch_with_a_task_is_not_the_work_of_another_task() {
     };
     let first = keyed(&message("m1", &rows(1))).await;
     let batch = first["result"]["task"]["id"].as_str().unwrap();
-    let words = json!({ "messageId": "m2", "role": "ROLE_USER", "parts": [{ "text": "hello" }] });
+    let words = json!({ "messageId": "m2", "role": "ROLE_USER", "parts": [{ "text": "Rate this, please" }] });
     let waiting =
         call(&client, "SendMessage", json!({ "message": words })).await["result"]["task"]["id"].clone();
     let mut again = message("m3", &rows(1));

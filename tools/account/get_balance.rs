@@ -18,7 +18,11 @@ pub struct BalanceReply {
     pub held_cents: i64,
 }
 
-impl ToolOutput for BalanceReply {}
+impl ToolOutput for BalanceReply {
+    fn presentation(&self) -> Presentation {
+        Presentation::default().summary(format!("{} is left on your account for polls.", self.balance))
+    }
+}
 
 impl Tool for GetBalance {
     const SPEC: Spec = Spec {

@@ -11,12 +11,13 @@ use super::matching::{Index, IntentMatchScore, RequestEffect};
 use super::named_routes::{NAMED_ROUTES, NamedRoute};
 use crate::TOOLS;
 use crate::prelude::*;
+use crate::reader::{Reading, read};
 
 /// Finds operations for a sentence.
 pub struct MatchIntent;
 
 /// Maximum number of characters of a sentence.
-const MAX_CHARS: usize = 1000;
+pub const MAX_CHARS: usize = 1000;
 /// Maximum number of matches in a response.
 const MAX_MATCHES: usize = 5;
 /// The minimum score of a match, relative to the best one.
@@ -34,6 +35,8 @@ pub struct IntentQuery {
 /// The matching operations.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Matches {
+    /// The answer in plain words.
+    pub answer: String,
     /// The text of the request.
     pub text: String,
     /// The matching operations, best first, at most five. Operations that change, pay or end something are
@@ -80,7 +83,7 @@ pub struct IntentMatch {
 
 impl ToolOutput for Matches {
     fn presentation(&self) -> Presentation {
-        Presentation::shared(Duration::from_hours(1))
+        Presentation::shared(Duration::from_hours(1)).summary(self.answer.clone())
     }
 }
 
@@ -153,6 +156,34 @@ impl Target {
     }
 }
 
+/// Answers a text in plain words.
+fn answer(text: &str, best: Option<&IntentMatch>, has_balance: bool) -> String {
+    let request = |best: &IntentMatch| match (best.method, &best.href) {
+        (Some(method), Some(href)) => format!("{} ({method} {href})", best.operation),
+        _ => best.operation.to_owned(),
+    };
+    match (read(text), best) {
+        (Reading::Draft, _) => {
+            "Nobody was asked. Send the question again when models may vote on it.".to_owned()
+        }
+        (Reading::Effect, Some(best)) => {
+            format!("Nothing was changed: plain words change nothing here. Call {}.", request(best))
+        }
+        (Reading::Effect, None) => {
+            "Nothing was changed: plain words change nothing here. Call the operation itself.".to_owned()
+        }
+        (Reading::Help, _) => {
+            let balance = if has_balance { "your balance, or for " } else { "" };
+            format!(
+                "Send a question with its options, and many AI models vote on it. For example: Which is better, tea or coffee? \
+                 [Tea, Coffee]. You can also ask for {balance}a poll by its id."
+            )
+        }
+        (_, Some(best)) => format!("{}: call {}.", best.title, request(best)),
+        (_, None) => "No operation matches; available lists all of them.".to_owned(),
+    }
+}
+
 impl IntentMatch {
     fn new(target: &Target, fit: IntentMatchScore, links: &Links) -> Self {
         let request = target.request(links);
@@ -207,6 +238,14 @@ impl Tool for MatchIntent {
         let all = targets.iter().filter(|target| matches.is_empty() && cx.links().offers(target.name()));
         let available =
             all.map(|target| Available { operation: target.name(), title: target.title() }).collect();
-        Ok(Matches { text, best_match: matches.first().cloned(), matches, languages: LANGUAGES, available })
+        let answer = answer(&text, matches.first(), cx.settings().billing);
+        Ok(Matches {
+            answer,
+            text,
+            best_match: matches.first().cloned(),
+            matches,
+            languages: LANGUAGES,
+            available,
+        })
     }
 }

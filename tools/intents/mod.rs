@@ -5,5 +5,5 @@ mod matching;
 mod named_routes;
 mod words;
 
-pub use match_intent::{LANGUAGES, MatchIntent};
+pub use match_intent::{LANGUAGES, MAX_CHARS, MatchIntent};
 pub use named_routes::{NAMED_ROUTES, NamedRoute};

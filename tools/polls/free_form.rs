@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::draft::choices;
 use super::scale::FreeScaleRequest;
+use crate::reader::{self, Missing, ReadQuestion, Reading, Terms};
 
 /// A poll without an account: the question and its options, in one of three forms.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -56,7 +57,7 @@ pub enum Theme {
     FreeSearch,
 }
 
-/// Returns the question and its options or scale. Options are derived from questions of a simple form.
+/// Returns the question and its options or scale. Without them, they are read from the question.
 pub fn read(request: FreeRequest) -> Result<(FreeQuestion, Choices), Fault> {
     let combined = request.poll.as_deref().map(combined).transpose()?;
     let (from_poll, poll_options) =
@@ -67,24 +68,37 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, Choices), Fault> {
             "question is missing: send {\"question\": \"…?\", \"options\": [\"…\", \"…\"]}",
         )
     })?;
-    let options = match (request.options.or(request.o).or(poll_options), request.scale) {
-        (options, Some(scale)) => choices(options, Some(scale.choices()))?,
-        (Some(options), None) => options.into(),
-        (None, None) => propose(question.as_str())
-            .ok_or_else(|| {
-                Fault::invalid(
-                    "options",
-                    "add 2 to 5 options, for example Rent and Buy: none could be read from the question",
-                )
-            })?
-            .into(),
-    };
-    Ok((question, options))
+    match (request.options.or(request.o).or(poll_options), request.scale) {
+        (options, Some(scale)) => Ok((question, choices(options, Some(scale.choices()))?)),
+        (Some(options), None) => Ok((question, options.into())),
+        (None, None) => read_question(question.as_str()).ok_or_else(|| {
+            Fault::invalid(
+                "options",
+                "add 2 to 5 options, for example Rent and Buy: none could be read from the question",
+            )
+        }),
+    }
 }
 
-/// Reads a poll request from an agent's message: its fields, `Question? [Option A, Option B]`, a question of
-/// a simple form, or the options for a known question.
+/// Reads a free question with its options, in the limits of free polls.
+fn read_question(text: &str) -> Option<(FreeQuestion, Choices)> {
+    let Reading::Question(ReadQuestion { question, choices }) = reader::read_question(text) else {
+        return None;
+    };
+    let question = FreeQuestion::new(&question).ok()?;
+    let choices = match choices {
+        reader::Choices::Open => return None,
+        reader::Choices::Options(options) => FreeOptions::new(&options).ok()?.into(),
+        reader::Choices::Scale(levels) => {
+            super::scale::choices(FreeOptions::new(&levels).ok()?.into(), None, "").ok()?
+        }
+    };
+    Some((question, choices))
+}
+
+/// Reads a poll request from an agent's message: its fields, plain words, or the options for a known question.
 pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> ParsedInput {
+    let is_text = matches!(parsed, MessageContent::Text(_));
     let members = match parsed {
         MessageContent::Fields(parsed) => with(known, parsed),
         MessageContent::Text(words) => match words_after(known, words) {
@@ -107,26 +121,71 @@ pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> Pa
             );
             ParsedInput::Missing { known: members, ask }
         }
+        (None, true) if is_text => {
+            let ask = "The question is missing: what do the models choose among these options?".to_owned();
+            ParsedInput::Missing { known: members, ask }
+        }
         _ => ParsedInput::Input(members),
     }
 }
 
 /// Returns the fields in plain words, given the known fields.
 fn words_after(known: &Map<String, Value>, words: &str) -> Result<Map<String, Value>, Fault> {
-    if known.contains_key("question")
-        && let Some(options) = listed(words)
-    {
+    let waits_for_options = known.contains_key("question");
+    let has_options = !waits_for_options && known.contains_key("options");
+    if waits_for_options && let Some(options) = listed(words) {
         return Ok(Map::from_iter([("options".to_owned(), json!(Vec::from(options)))]));
     }
-    let (question, options) = combined(words)?;
-    Question::new(question.as_str()).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
-    let options = options.or_else(|| propose(question.as_str()));
-    if options.is_none() && known.contains_key("question") {
-        return Err(Fault::invalid("options", "this text contains no options for the previous question"));
+    if words.trim_end().ends_with(']')
+        && let Ok((question, Some(options))) = combined(words)
+    {
+        let mut fields = question_of(question.as_str())?;
+        fields.insert("options".to_owned(), json!(Vec::from(options)));
+        return Ok(fields);
     }
-    let options = options.map(|options| ("options".to_owned(), json!(Vec::from(options))));
-    let question = ("question".to_owned(), json!(String::from(question)));
-    Ok([question].into_iter().chain(options).collect())
+    let asked = match reader::read_question(words) {
+        Reading::Question(asked) if has_options && asked.choices == reader::Choices::Open => {
+            return question_of(&asked.question);
+        }
+        Reading::Question(asked) => asked,
+        Reading::OnlyOptions(options) => return Ok(Map::from_iter([("options".to_owned(), json!(options))])),
+        Reading::Incomplete(Missing::Json) => {
+            let rule = "is in JSON that cannot be read, with limits that would be lost; send valid JSON";
+            return Err(Fault::invalid("question", rule));
+        }
+        Reading::Incomplete(Missing::Options) if has_options => return question_of(words),
+        _ if waits_for_options => {
+            return Err(Fault::invalid("options", "for the previous question are missing in this text"));
+        }
+        Reading::Incomplete(Missing::Subject) => {
+            return Err(Fault::invalid("question", "is about a text or a file that is missing"));
+        }
+        Reading::Incomplete(Missing::Options) => {
+            ReadQuestion { question: words.to_owned(), choices: reader::Choices::Open }
+        }
+        _ => return Err(Fault::invalid("question", "is missing in this text")),
+    };
+    if waits_for_options && asked.choices == reader::Choices::Open {
+        return Err(Fault::invalid("options", "for the previous question are missing in this text"));
+    }
+    let choices = match asked.choices {
+        reader::Choices::Open => None,
+        reader::Choices::Options(options) => Some(("options".to_owned(), json!(options))),
+        reader::Choices::Scale(levels) => Some(("scale".to_owned(), json!({ "levels": levels }))),
+    };
+    let mut fields = question_of(&asked.question)?;
+    fields.extend(choices);
+    // Words of the request that limit the poll are no part of the question, but they count.
+    let Terms { max_cost_usd, private } = reader::terms(words);
+    fields.extend(max_cost_usd.map(|most| ("max_cost_usd".to_owned(), json!(most))));
+    fields.extend(private.then(|| ("private".to_owned(), json!(true))));
+    Ok(fields)
+}
+
+/// Returns a question as a field.
+fn question_of(text: &str) -> Result<Map<String, Value>, Fault> {
+    let question = Question::new(text).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
+    Ok(Map::from_iter([("question".to_owned(), json!(String::from(question)))]))
 }
 
 /// Parses options without a question: `[Tea, Coffee]`, `Tea, Coffee`, `Tea or Coffee`, or one per line.
@@ -159,125 +218,9 @@ fn combined(poll: &str) -> Result<(FreeQuestion, Option<FreeOptions>), Fault> {
     Ok((question, Some(options)))
 }
 
-/// First words of yes/no questions.
-const OPENINGS: &[&str] = &[
-    "is", "are", "was", "were", "am", "do", "does", "did", "can", "could", "will", "would", "should", "has",
-    "have", "had", "may", "might", "must", "shall",
-];
-
-/// First words of a list of options: "Which is better, tea or coffee?".
-const LEADS: &[&str] = &["which", "what", "who", "pick", "choose", "where", "when"];
-
-/// Derives the options of questions in a simple English form: "Is …?" and "… A or B?".
-fn propose(question: &str) -> Option<FreeOptions> {
-    let text = question.trim_end_matches(['?', ' ', '.']);
-    let plain = text.strip_suffix(" or not").unwrap_or(text);
-    if plain.contains(" or ") {
-        let options: Vec<String> = alternatives(plain)?.iter().map(|option| capitalized(option)).collect();
-        return FreeOptions::new(&options).ok();
-    }
-    starts_with(plain, OPENINGS).then(|| FreeOptions::new(&["Yes", "No"]).ok())?
-}
-
-/// True if the text starts with one of these words.
-fn starts_with(text: &str, words: &[&str]) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    words.iter().any(|word| word.eq_ignore_ascii_case(first))
-}
-
-/// Returns an option with a capital letter. Names such as "iPhone" stay as they are.
-fn capitalized(option: &str) -> String {
-    let first = option.split_whitespace().next().unwrap_or_default();
-    if first.chars().any(char::is_uppercase) {
-        return option.to_owned();
-    }
-    let mut letters = option.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-fn alternatives(text: &str) -> Option<Vec<String>> {
-    // "Pick one: red, green or blue"; "Which is better, tea or coffee".
-    let named =
-        text.rsplit_once(':').or_else(|| text.split_once(',').filter(|(head, _)| starts_with(head, LEADS)));
-    if let Some(list) = named.map(|(_, list)| list).filter(|list| list.contains(" or ")) {
-        let commas = list.replace(" or ", ", ");
-        return Some(
-            commas.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect(),
-        );
-    }
-    if text.contains([',', ':']) {
-        return None;
-    }
-    let parts: Vec<Vec<&str>> = text.split(" or ").map(|part| part.split_whitespace().collect()).collect();
-    let (before, rest) = parts.split_first()?;
-    match rest {
-        [after] => verbs(before, after).or_else(|| ends(before, rest)),
-        _ => ends(before, rest),
-    }
-}
-
-/// Reads "Is it better to rent or buy a house" and "Should I rent or buy": two verbs that share the rest.
-fn verbs(before: &[&str], after: &[&str]) -> Option<Vec<String>> {
-    let (one, head) = before.split_last()?;
-    let other = after.iter().find(|word| **word != "to")?;
-    let compares = match head {
-        [.., word, "to"] => word.ends_with("er") || *word == "best",
-        [opening, _] => starts_with(opening, &["should", "shall"]),
-        _ => false,
-    };
-    compares.then(|| vec![(*one).to_owned(), (*other).to_owned()])
-}
-
-/// Reads "Should I use Rust or Go": the same number of words before and after each "or". Longer questions need a list of
-/// options.
-fn ends(before: &[&str], rest: &[Vec<&str>]) -> Option<Vec<String>> {
-    let words = rest.first()?.len();
-    let left = before.get(before.len().checked_sub(words)?..)?.join(" ");
-    let is_opening = starts_with(&left, OPENINGS) || starts_with(&left, LEADS);
-    if is_opening || rest.iter().any(|part| part.len() != words) {
-        return None;
-    }
-    Some(std::iter::once(left).chain(rest.iter().map(|part| part.join(" "))).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn proposed(question: &str) -> Option<Vec<String>> {
-        propose(question).map(Into::into)
-    }
-
-    #[test]
-    fn options_are_derived_from_simple_forms_only() {
-        let list = |options: &[&str]| Some(options.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert_eq!(proposed("Is a hot dog a sandwich?"), list(&["Yes", "No"]));
-        assert_eq!(proposed("Tea or coffee?"), list(&["Tea", "Coffee"]));
-        assert_eq!(proposed("Should I use Rust or Go?"), list(&["Rust", "Go"]));
-        assert_eq!(
-            proposed("Which is better, green tea or black coffee?"),
-            list(&["Green tea", "Black coffee"])
-        );
-        assert_eq!(proposed("Pick one: red, green, or blue?"), list(&["Red", "Green", "Blue"]));
-        assert_eq!(proposed("iPhone or android?"), list(&["iPhone", "Android"]));
-        for question in [
-            "Is it better to rent or buy a house in a big city?",
-            "Should we rent or buy?",
-            "Is it cheaper to rent or to buy?",
-        ] {
-            assert_eq!(proposed(question), list(&["Rent", "Buy"]), "{question}");
-        }
-        let many = list(&["Guitar", "Piano", "Violin"]);
-        assert_eq!(proposed("Should I learn guitar or piano or violin?"), many);
-        assert_eq!(proposed("Should I learn guitar or piano or the violin?"), None);
-        assert_eq!(proposed("Can I eat or drink in a library?"), None);
-        assert_eq!(proposed("Should I rent a flat or buy a house?"), list(&["Rent a flat", "Buy a house"]));
-        assert_eq!(proposed("What is the best pizza topping?"), None);
-        assert_eq!(proposed("or"), None);
-        assert_eq!(proposed("Is water wet or not?"), list(&["Yes", "No"]));
-        assert_eq!(proposed("Should I use Rust, Go, or C?"), None);
-        assert_eq!(proposed("Do you prefer tea or coffee in the morning?"), None);
-    }
 
     #[test]
     fn the_combined_form_is_parsed() {

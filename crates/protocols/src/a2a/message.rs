@@ -43,8 +43,25 @@ impl Sent<'_> {
                 entry.read_texts(&mut data);
                 let unknown = entry.refuse_unknown(&others(&data), &[]);
                 let found = [misplaced(&data), unknown.err()].into_iter().flatten().reduce(Fault::and);
+                // JSON of another service in a text is read as a text.
+                if found.is_some()
+                    && is_foreign(&data, entry)
+                    && named.is_none()
+                    && known.is_empty()
+                    && let Some(words) = words(self.parts)
+                    && let Some(read) = poll_of(words, entry).or_else(|| operation_of(words, tools))
+                {
+                    return Ok(read);
+                }
                 mistakes = found.map(|fault| (merged(known, &data), fault));
                 (Some(entry), MessageContent::Fields(data))
+            }
+            (None, Some(words))
+                if named.is_none()
+                    && known.is_empty()
+                    && let Some(read) = operation_of(words, tools) =>
+            {
+                return Ok(read);
             }
             (None, Some(words)) => {
                 (named.or_else(|| for_task(tools, Task::Start)), MessageContent::Text(words))
@@ -62,6 +79,43 @@ impl Sent<'_> {
         skill_call
             .ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
     }
+}
+
+/// True if no argument of the operation but the question is in the data, and none that sounds like a limit.
+fn is_foreign(data: &Map<String, Value>, entry: &Entry) -> bool {
+    const LIMITS: [&str; 13] = [
+        "cost",
+        "budget",
+        "spend",
+        "price",
+        "usd",
+        "private",
+        "exclude",
+        "dry",
+        "threshold",
+        "model",
+        "max",
+        "limit",
+        "confiden",
+    ];
+    let own = entry.input().get("properties").and_then(Value::as_object);
+    let is_own = |name: &str| own.is_some_and(|own| own.contains_key(name));
+    let is_question = |name: &str| name == "question" || name == "prompt";
+    let limits = |name: &str| LIMITS.iter().any(|limit| name.to_lowercase().contains(limit));
+    data.keys().all(|name| is_question(name) || !(is_own(name) || limits(name)))
+}
+
+/// Returns the poll of a text that names a question and its choices.
+fn poll_of(words: &str, entry: &'static Entry) -> Option<SkillCall> {
+    let understood = entry.parse_input(&Map::new(), MessageContent::Text(words))?;
+    matches!(understood, ParsedInput::Input(_)).then_some(SkillCall { entry, understood, mistakes: None })
+}
+
+/// Returns the operation that plain words ask for, if it is no poll.
+fn operation_of(words: &str, tools: Tools) -> Option<SkillCall> {
+    let (name, input) = ep_tools::operation_of(words)?;
+    let entry = tools.iter().find(|entry| entry.spec.name == name)?;
+    Some(SkillCall { entry, understood: ParsedInput::Input(input), mistakes: None })
 }
 
 /// Arguments of the MCP tools that A2A expresses in another way, with the advice.
@@ -94,13 +148,9 @@ fn misplaced(data: &Map<String, Value>) -> Option<Fault> {
     misplaced.map(|(name, advice)| Fault::invalid(*name, *advice)).reduce(Fault::and)
 }
 
-/// Returns the first text part, unless it looks like malformed JSON.
+/// Returns the first text part.
 fn words(parts: &[Value]) -> Option<&str> {
-    let texts = parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::trim);
-    texts.into_iter().find(|text| {
-        let is_json = text.starts_with(['{', '`']) || text.starts_with("[{");
-        !text.is_empty() && !is_json
-    })
+    parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::trim).find(|text| !text.is_empty())
 }
 
 /// Returns the default skill: by a field that only one skill has, the skill without input (get_balance) if the data is

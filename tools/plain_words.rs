@@ -1,0 +1,24 @@
+//! The operations that plain words reach, besides polls.
+
+use ep_kernel::Tool;
+use serde_json::{Map, Value, json};
+
+use crate::account::GetBalance;
+use crate::intents::{MAX_CHARS, MatchIntent};
+use crate::reader::{Reading, read};
+use crate::results::GetPollResult;
+
+/// Returns the name and the input of the operation that a text asks for; `None` for a question to the models. Every such operation
+/// only reads: a request for a change is explained by the operation that matches texts with operations.
+pub fn operation_of(text: &str) -> Option<(&'static str, Map<String, Value>)> {
+    let (name, input) = match read(text) {
+        Reading::Poll(id) => (GetPollResult::SPEC.name, json!({ "poll_id": id })),
+        Reading::Balance => (GetBalance::SPEC.name, json!({})),
+        Reading::Help | Reading::Draft | Reading::Effect => {
+            let text: String = text.chars().take(MAX_CHARS).collect();
+            (MatchIntent::SPEC.name, json!({ "text": text }))
+        }
+        Reading::Question(_) | Reading::OnlyOptions(_) | Reading::Incomplete(_) => return None,
+    };
+    Some((name, input.as_object().cloned().unwrap_or_default()))
+}

@@ -1,0 +1,212 @@
+//! Texts with named parts: JSON and text close to it, tags, and labelled sections.
+
+use super::sentences::pattern;
+use super::{Choices, Missing, ReadQuestion, Reading};
+
+pattern!(CALL, r"(?i)^\W*\w+\(");
+pattern!(TAG_LABEL, r"(?is)<(?:label|option|choice)>\s*(.*?)\s*</(?:label|option|choice)>");
+pattern!(TAG_LABELS, r"(?is)<(labels|options|choices)>.*?</(?:labels|options|choices)>");
+pattern!(
+    LIMIT_KEY,
+    r#"(?i)["']?\b\w*(?:cost|budget|spend|price|usd|private|exclude|dry_?run|threshold|models?)\w*\b["']?\s*[:=]"#
+);
+pattern!(
+    KEY,
+    r#"(?i)["']?\b(question|prompt|query|q|poll|topic|title|text|ask|frage|pregunta|pergunta|domanda|вопрос)\b["']?\s*[:=]\s*"#
+);
+pattern!(
+    OPTIONS_KEY,
+    r#"(?i)["']?\b(options|choices|answers|candidates|alternatives|labels|categories|o|answer_options|possible_answers|values|variants)\b["']?\s*[:=]\s*[\[{(]"#
+);
+pattern!(TAG_QUESTION, r"(?is)<(question|prompt|query|q)>(.*?)</(?:question|prompt|query|q)>");
+pattern!(
+    TAG_OPTION,
+    r"(?is)<(?:option|choice|answer|candidate|o)\b[^>]*>(.*?)</(?:option|choice|answer|candidate|o)>"
+);
+pattern!(QUOTED_VALUE, r#""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.|'\w)*)'|`([^`]*)`"#);
+
+pub(super) fn read(text: &str) -> Option<Reading> {
+    if let Some(found) = TAG_QUESTION.captures(text) {
+        let options: Vec<String> =
+            TAG_OPTION.captures_iter(text).map(|found| found[1].trim().to_owned()).collect();
+        let question = found[2].trim().to_owned();
+        return (options.len() >= 2)
+            .then_some(Reading::Question(ReadQuestion { question, choices: Choices::Options(options) }));
+    }
+    let labels: Vec<String> = TAG_LABEL.captures_iter(text).map(|found| found[1].to_owned()).collect();
+    if labels.len() >= 2 {
+        let question = TAG_LABELS.replace(text, "").trim().to_owned();
+        return Some(Reading::Question(ReadQuestion { question, choices: Choices::Options(labels) }));
+    }
+    if let Some(object) = object(text) {
+        return Some(object);
+    }
+    sections(text)
+}
+
+/// Reads text that looks like an object: JSON with single quotes, bare keys, or a missing end.
+fn object(text: &str) -> Option<Reading> {
+    let start = text.find('{').or_else(|| CALL.find(text).map(|call| call.end() - 1))?;
+    let before = text[..start].trim();
+    if before.len() > 200 || text[start..].starts_with("{{") {
+        return None;
+    }
+    let body = &text[start..];
+    let key = KEY.find(body)?;
+    if LIMIT_KEY.is_match(body) {
+        return Some(Reading::Incomplete(Missing::Json));
+    }
+    let question = value(&body[key.end()..])?;
+    let options = OPTIONS_KEY.find(body).map(|key| {
+        let list = &body[key.end()..];
+        let end = list.find([']', ')', '}']).unwrap_or(list.len());
+        let quoted: Vec<String> = QUOTED_VALUE
+            .captures_iter(&list[..end])
+            .filter_map(|found| found.iter().skip(1).flatten().next().map(|part| part.as_str().to_owned()))
+            .collect();
+        if quoted.is_empty() {
+            list[..end]
+                .split(',')
+                .map(|part| part.trim().to_owned())
+                .filter(|part| !part.is_empty())
+                .collect()
+        } else {
+            quoted
+        }
+    });
+    if question.is_empty() || super::service::is_unfilled(&question) {
+        return Some(Reading::Incomplete(Missing::Question));
+    }
+    match options {
+        Some(options) if options.len() >= 2 => {
+            Some(Reading::Question(ReadQuestion { question, choices: Choices::Options(options) }))
+        }
+        _ => Some(super::question(&question)),
+    }
+}
+
+fn value(text: &str) -> Option<String> {
+    let text = text.trim_start();
+    if let Some(found) =
+        QUOTED_VALUE.captures(text).filter(|found| found.get(0).is_some_and(|whole| whole.start() == 0))
+    {
+        return found
+            .iter()
+            .skip(1)
+            .flatten()
+            .next()
+            .map(|part| part.as_str().replace("\\\"", "\"").replace("\\n", "\n"));
+    }
+    let end = text.find([',', '\n', '}']).unwrap_or(text.len());
+    Some(text[..end].trim().to_owned())
+}
+
+pattern!(
+    QUESTION_LABEL,
+    r"(?im)^[\s#*_>-]*(?:the )?(question|prompt|query|frage|pregunta|pergunta|domanda|vraag|pytanie|soru|вопрос|質問|问题|질문)\s*[*_]*(?:[:：][*_]*[ \t]*(\S.*)?|\s*)$"
+);
+pattern!(
+    OPTIONS_LABEL,
+    r"(?im)^[\s#*_>-]*(?:the )?(?:possible |answer |available |allowed )?(?:options|choices|answers|candidates|alternatives|labels|categories|classes|optionen|antwortmöglichkeiten|antworten|opciones|opções|opzioni|opties|opcje|seçenekler|варианты(?: ответа)?|選択肢|选项|선택지)\s*(?:\([^)\n]*\))?\s*[*_]*(?:[:：][*_]*[ \t]*(\S.*)?|\s*)$"
+);
+pattern!(ANY_LABEL, r"(?m)^[\s#*_>-]*([A-Za-zÀ-ÿ][\w -]{1,30})[*_]*[:：][*_]*(?:\s|$)|^#+\s+(\S.*)$");
+pattern!(
+    DROPPED_LABEL,
+    r"(?i)^(?:output|format|output format|response format|instructions?|return|respond|voters|min_votes|max_cost|budget|requester|deadline|timeout|models?|settings?|notes? to (?:the )?agent|from|to|sender|expected output|ausgabe)$"
+);
+pattern!(
+    CONTEXT_LABEL,
+    r"(?i)^(?:context|background|situation|details|facts|kontext|hintergrund|contexte|contexto|scenario)$"
+);
+
+pattern!(
+    TASK_LABEL,
+    r"(?i)^(?:task|request|goal|auftrag|aufgabe|tarea|tâche|tarefa|compito|zadanie|görev|задача)$"
+);
+
+/// A labelled section.
+struct Section {
+    label: String,
+    body: String,
+}
+
+/// Reads a text with the sections "question" and "options".
+fn sections(text: &str) -> Option<Reading> {
+    if !QUESTION_LABEL.is_match(text) || !OPTIONS_LABEL.is_match(text) {
+        return None;
+    }
+    let mut sections: Vec<Section> = vec![Section { label: String::new(), body: String::new() }];
+    for line in text.lines() {
+        let found = ANY_LABEL.captures(line).and_then(|found| {
+            let label = found.get(1).or_else(|| found.get(2))?;
+            let label = label.as_str().trim().trim_end_matches(':').trim_end_matches('*').to_owned();
+            let rest = line[found.get(0)?.end()..].trim().to_owned();
+            Some((label, rest))
+        });
+        match found {
+            Some((label, body)) if label.split_whitespace().count() <= 3 => {
+                sections.push(Section { label, body });
+            }
+            _ => {
+                let last = sections.last_mut()?;
+                if !last.body.is_empty() {
+                    last.body.push('\n');
+                }
+                last.body.push_str(line);
+            }
+        }
+    }
+    let is = |pattern: &regex::Regex, label: &str| pattern.is_match(&format!("{label}:"));
+    let question = sections.iter().position(|section| is(&QUESTION_LABEL, &section.label))?;
+    let options = sections.iter().position(|section| is(&OPTIONS_LABEL, &section.label))?;
+    // What follows the options after a blank line is no part of the list.
+    let list = sections[options].body.trim().to_owned();
+    let list = if list.contains("\n\n") && !list.starts_with(['-', '*', '1', 'A', 'a']) {
+        list.split("\n\n").next()?.to_owned()
+    } else {
+        list
+    };
+    let options_read = super::lists::block(&format!("?\n{list}"))
+        .map(|(_, options)| options)
+        .or_else(|| super::lists::split(&list))
+        .or_else(|| super::lists::inline(&list).map(|(_, options)| options))
+        .or_else(|| {
+            let lines: Vec<String> = list
+                .lines()
+                .map(|line| line.trim().trim_matches('"').to_owned())
+                .filter(|line| !line.is_empty())
+                .collect();
+            (lines.len() >= 2).then_some(lines)
+        });
+    if super::service::is_unfilled(&sections[question].body) {
+        return Some(Reading::Incomplete(Missing::Question));
+    }
+    let mut asked = String::new();
+    for (at, section) in sections.iter().enumerate() {
+        let dropped = DROPPED_LABEL.is_match(&section.label) || at == options;
+        let body = section.body.trim();
+        if dropped || body.is_empty() {
+            continue;
+        }
+        let body = if section.label.is_empty() { super::request::stripped(body) } else { body.to_owned() };
+        let body = body.trim();
+        if body.is_empty() || (TASK_LABEL.is_match(&section.label) && super::request::is_request(body)) {
+            continue;
+        }
+        if !asked.is_empty() {
+            asked.push_str("\n\n");
+        }
+        if at != question && !section.label.is_empty() && !CONTEXT_LABEL.is_match(&section.label) {
+            asked.push_str(&section.label);
+            asked.push_str(": ");
+        }
+        asked.push_str(body);
+    }
+    let asked = asked.trim().to_owned();
+    match options_read {
+        Some(options) if options.len() >= 2 => {
+            Some(Reading::Question(ReadQuestion { question: asked, choices: Choices::Options(options) }))
+        }
+        _ => Some(super::question(&asked)),
+    }
+}

@@ -1,0 +1,364 @@
+//! Reads what people and agents write in plain words: a question with its options, or a request about the service.
+//!
+//! The reader decides nothing that it does not read in the text: options are parts of the text, or a yes and a no in its
+//! language. Where it is in doubt, it asks. Its patterns take linear time, and it reads texts up to [`MAX_CHARS`].
+
+mod alternatives;
+mod fields;
+mod lists;
+mod request;
+mod scale;
+mod sentences;
+mod service;
+mod yes_no;
+
+use alternatives::Found;
+use sentences::pattern;
+
+/// Maximum number of characters that are read.
+pub const MAX_CHARS: usize = 20_000;
+
+/// What a text asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// A question for the models.
+    Question(ReadQuestion),
+    /// The state or the result of the poll with this id.
+    Poll(String),
+    /// The balance of the account.
+    Balance,
+    /// What the service does, and what it costs. Also for thanks and greetings.
+    Help,
+    /// Nothing: the text says that nobody is to be asked.
+    Draft,
+    /// A change, such as a cancellation or a payment, which plain words never make.
+    Effect,
+    /// Options without a question.
+    OnlyOptions(Vec<String>),
+    /// A poll, but this is missing.
+    Incomplete(Missing),
+}
+
+/// A question for the models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadQuestion {
+    /// The question, without the request around it.
+    pub question: String,
+    /// Its choices.
+    pub choices: Choices,
+}
+
+/// The choices of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choices {
+    /// None: the question is open.
+    Open,
+    /// The options.
+    Options(Vec<String>),
+    /// The levels of a scale, lowest first.
+    Scale(Vec<String>),
+}
+
+/// The part of a poll that a text lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The question.
+    Question,
+    /// The options.
+    Options,
+    /// The text or the file that the question is about.
+    Subject,
+    /// JSON that can be read: limits in unreadable JSON would be lost.
+    Json,
+}
+
+/// The limits of a poll in plain words.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Terms {
+    /// The maximum cost, in USD.
+    pub max_cost_usd: Option<f64>,
+    /// True if nobody else may read the result.
+    pub private: bool,
+}
+
+pattern!(
+    MOST,
+    r"(?i)\b(?:spend|costs?|pay|budget)\b(?: of)?\s*[:=]?\s*(?:at most|no more than|not more than|max(?:imum)?|up to)\s+(?:us)?\$?\s?(\d{1,4}(?:\.\d{1,4})?)\b"
+);
+pattern!(
+    PRIVATE,
+    r"(?i)\b(?:private(?:ly)? (?:poll|vote)|poll (?:them |it |this )?privately|keep (?:it|this|the (?:poll|result|vote)s?) (?:private|confidential|secret)|(?:do not|don't) (?:publish|share) (?:it|this|the (?:poll|result|vote)s?))\b"
+);
+
+/// Reads the limits of a poll.
+pub fn terms(text: &str) -> Terms {
+    if is_long(text) {
+        return Terms::default();
+    }
+    let own = sentences::unquoted(text);
+    let most = MOST.captures(&own).and_then(|found| found[1].parse().ok());
+    Terms { max_cost_usd: most.filter(|most| *most > 0.0), private: PRIVATE.is_match(&own) }
+}
+
+/// Reads a text.
+pub fn read(text: &str) -> Reading {
+    if is_long(text) {
+        return read_question(text);
+    }
+    service::read(&plain(text)).unwrap_or_else(|| read_question(text))
+}
+
+/// Reads a text for the models. A longer one than [`MAX_CHARS`] is a question without options.
+pub fn read_question(text: &str) -> Reading {
+    if is_long(text) {
+        return Reading::Question(ReadQuestion { question: text.trim().to_owned(), choices: Choices::Open });
+    }
+    let text = plain(text);
+    fields::read(&text).unwrap_or_else(|| question(&text))
+}
+
+fn is_long(text: &str) -> bool {
+    text.chars().nth(MAX_CHARS).is_some()
+}
+
+fn plain(text: &str) -> String {
+    text.trim().replace("\r\n", "\n").replace('\u{a0}', " ")
+}
+
+/// Reads a text that is no request about the service.
+fn question(text: &str) -> Reading {
+    let text = request::stripped(text);
+    let text = text.trim();
+    let asked = |question: &str, choices| {
+        let question = question.trim();
+        let asked = || Reading::Question(ReadQuestion { question: question.to_owned(), choices });
+        if question.is_empty() { Reading::Incomplete(Missing::Question) } else { asked() }
+    };
+    if service::is_unfilled(text) {
+        return Reading::Incomplete(Missing::Question);
+    }
+    if service::rates_nothing(text) {
+        return Reading::Incomplete(Missing::Subject);
+    }
+    if let Some(levels) = scale::read(text) {
+        return asked(text, Choices::Scale(levels));
+    }
+    // Names of texts win over the texts: "Response A, Response B or a tie".
+    if let Some(options) = lists::names(text) {
+        return asked(text, Choices::Options(options));
+    }
+    if let Some((rest, options)) = lists::block(text).or_else(|| lists::inline(text)) {
+        return if rest.trim().is_empty() {
+            Reading::OnlyOptions(options)
+        } else {
+            asked(&rest, Choices::Options(options))
+        };
+    }
+    if let Some(options) = lists::introduced(text) {
+        return asked(text, Choices::Options(options));
+    }
+    if service::lacks_content(text) {
+        return Reading::Incomplete(Missing::Subject);
+    }
+    if let Some(options) = yes_no::named(text) {
+        return asked(text, Choices::Options(options));
+    }
+    match alternatives::read(text) {
+        Found::Options(options) => asked(text, Choices::Options(options)),
+        Found::YesNo => {
+            let options = yes_no::read(text).unwrap_or_else(|| yes_no::ENGLISH.map(str::to_owned).to_vec());
+            asked(text, Choices::Options(options))
+        }
+        Found::Unclear => Reading::Incomplete(Missing::Options),
+        Found::None => match yes_no::read(text) {
+            Some(options) => asked(text, Choices::Options(options)),
+            None if sentences::is_open(text) => asked(text, Choices::Open),
+            None => Reading::Incomplete(Missing::Options),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    /// A message, and what a careful reader finds in it.
+    #[derive(Deserialize)]
+    struct Message {
+        text: String,
+        #[serde(flatten)]
+        wanted: Expected,
+        /// Readings that are right, too.
+        #[serde(default)]
+        alternatives: Vec<Expected>,
+        /// Words of the question.
+        must_contain: Option<String>,
+    }
+
+    #[derive(Deserialize)]
+    struct Expected {
+        action: String,
+        options: Option<Vec<String>>,
+        scale: Option<[u32; 2]>,
+        poll_id: Option<String>,
+    }
+
+    fn folded(options: &[String]) -> Vec<String> {
+        options.iter().map(|option| option.trim_matches(['.', '!', '?', ' ']).to_lowercase()).collect()
+    }
+
+    fn fits(reading: &Reading, wanted: &Expected) -> bool {
+        match (reading, wanted.action.as_str()) {
+            (Reading::Question(ReadQuestion { choices: Choices::Open, .. }), action) => action == "propose",
+            (
+                Reading::Question(ReadQuestion {
+                    choices: Choices::Options(read) | Choices::Scale(read),
+                    ..
+                }),
+                "poll",
+            ) => {
+                let ends = |[low, high]: [u32; 2]| (low.to_string(), high.to_string());
+                match wanted.scale.map(ends) {
+                    Some((low, high)) => read.first() == Some(&low) && read.last() == Some(&high),
+                    None => wanted.options.as_ref().is_some_and(|options| folded(options) == folded(read)),
+                }
+            }
+            (Reading::Poll(id), "status") => wanted.poll_id.as_ref() == Some(id),
+            (Reading::Incomplete(_) | Reading::OnlyOptions(_), action) => action == "ask" || action == "none",
+            (Reading::Balance, action) => action == "balance",
+            (Reading::Help, action) => action == "help" || action == "none",
+            (Reading::Draft | Reading::Effect, action) => action == "none",
+            _ => false,
+        }
+    }
+
+    /// Returns the number of right readings, and the messages that open a poll although none is wanted.
+    fn judged(set: &str) -> (usize, Vec<String>) {
+        let set: Vec<Message> = serde_json::from_str(set).unwrap();
+        let (mut right, mut harmful) = (0, Vec::new());
+        for message in set {
+            let reading = read(&message.text);
+            let mut is_right = std::iter::once(&message.wanted)
+                .chain(&message.alternatives)
+                .any(|wanted| fits(&reading, wanted));
+            if let (Reading::Question(asked), Some(words)) = (&reading, &message.must_contain) {
+                is_right &= asked.question.to_lowercase().contains(&words.to_lowercase());
+            }
+            let opens = matches!(&reading, Reading::Question(asked) if asked.choices != Choices::Open);
+            if opens && message.wanted.action != "poll" && !is_right {
+                harmful.push(message.text.clone());
+            }
+            if !is_right && std::env::var_os("EP_SHOW_READINGS").is_some() {
+                println!(
+                    "--- {} {:?}\n{}\n => {reading:?}",
+                    message.wanted.action, message.wanted.options, message.text
+                );
+            }
+            right += usize::from(is_right);
+        }
+        (right, harmful)
+    }
+
+    /// Sets of a hundred messages, each by somebody who had not seen the reader. It was changed after all but the held-out set had
+    /// been read; before, it read 81 and 80 of the fifth and sixth set.
+    #[test]
+    fn messages_of_people_and_agents_are_read() {
+        for (name, set, least, harmless) in [
+            ("one", include_str!("../../tests/it/messages/one.json"), 95, true),
+            ("two", include_str!("../../tests/it/messages/two.json"), 94, true),
+            ("three", include_str!("../../tests/it/messages/three.json"), 91, true),
+            ("four", include_str!("../../tests/it/messages/four.json"), 90, true),
+            ("five", include_str!("../../tests/it/messages/five.json"), 92, true),
+            ("six", include_str!("../../tests/it/messages/six.json"), 84, true),
+            ("held out", include_str!("../../tests/it/messages/held_out.json"), 82, false),
+        ] {
+            let (right, harmful) = judged(set);
+            println!("{name}: {right} right, {} harmful", harmful.len());
+            assert!(right >= least, "{name}: {right} right");
+            assert!(harmful.len() <= usize::from(!harmless), "{name}: {harmful:#?}");
+        }
+    }
+
+    #[test]
+    fn parts_of_messages_are_read() {
+        for set in [
+            include_str!("../../tests/it/messages/two.json"),
+            include_str!("../../tests/it/messages/four.json"),
+        ] {
+            let set: Vec<Message> = serde_json::from_str(set).unwrap();
+            for Message { text, .. } in &set {
+                for (at, _) in text.char_indices().step_by(19) {
+                    let (_, _) = (read(&text[..at]), read(&text[at..]));
+                }
+            }
+        }
+    }
+
+    fn options(text: &str) -> Option<Vec<String>> {
+        match read(text) {
+            Reading::Question(ReadQuestion { choices: Choices::Options(options), .. }) => Some(options),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn options_are_read_from_questions() {
+        for (text, expected) in [
+            ("Is a hot dog a sandwich?", &["Yes", "No"][..]),
+            ("Tea or coffee?", &["Tea", "Coffee"]),
+            ("Tabs vs spaces", &["Tabs", "Spaces"]),
+            ("Should I use Rust or Go?", &["Rust", "Go"]),
+            ("Which is better, Rust or Go?", &["Rust", "Go"]),
+            ("Which is better, green tea or black coffee?", &["Green tea", "Black coffee"]),
+            ("Pick one: red, green, or blue?", &["Red", "Green", "Blue"]),
+            ("iPhone or android?", &["iPhone", "Android"]),
+            ("Is it better to rent or buy a house in a big city?", &["Rent", "Buy a house in a big city"]),
+            ("Should we rent or buy?", &["Rent", "Buy"]),
+            ("Should I learn guitar or piano or violin?", &["Guitar", "Piano", "Violin"]),
+            ("Should I rent a flat or buy a house?", &["Rent a flat", "Buy a house"]),
+            ("Is water wet or not?", &["Yes", "No"]),
+            ("Should I use Rust, Go, or C?", &["Rust", "Go", "C"]),
+            ("Paris, Texas or Rome?", &["Paris, Texas", "Rome"]),
+            ("Which name is best for a cat? A) Tom B) Misty C) Luna", &["Tom", "Misty", "Luna"]),
+            ("Soll ich das E-Bike kaufen?", &["Ja", "Nein"]),
+        ] {
+            let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+            assert_eq!(options(text).map(|read| folded(&read)), Some(folded(&expected)), "{text}");
+        }
+        for text in ["What is the best pizza topping?", "or", "Write me a poem about autumn.", "Hello there!"]
+        {
+            assert_eq!(options(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_in_plain_words_count() {
+        let text = "Is tea or coffee better? Keep the result private, and spend at most $0.20.";
+        assert_eq!(terms(text), Terms { max_cost_usd: Some(0.2), private: true });
+        assert_eq!(terms("We have at most $20 for a gift. Tea or coffee?"), Terms::default());
+        let unreadable = "{'question': 'Which is best?', 'choices': ['A', 'B'], 'max_cost_usd': 0.01}";
+        assert_eq!(read(unreadable), Reading::Incomplete(Missing::Json));
+    }
+
+    #[test]
+    fn reading_takes_linear_time() {
+        // A quadratic step would take minutes for a text at the limit.
+        for part in [
+            "a or ",
+            "1. x\n",
+            "hi, ",
+            "\"a ",
+            "A) b ",
+            "(a / ",
+            "poll ",
+            "Is it? ",
+            "| a | b |\n",
+            "word: x\n",
+        ] {
+            let text: String = part.repeat(MAX_CHARS / part.chars().count());
+            let _ = read(&text);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The sentences of a text that its sender wrote to the service: neither quotations nor code.
+
+use regex::Regex;
+
+/// Declares a regular expression, which is compiled at its first use.
+macro_rules! pattern {
+    ($name:ident, $pattern:expr) => {
+        pub(super) static $name: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| $crate::reader::sentences::compiled($pattern));
+    };
+}
+pub(super) use pattern;
+
+/// Compiles a pattern of this program.
+#[expect(clippy::expect_used, reason = "patterns are constants, and tests compile them")]
+pub(super) fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a valid pattern")
+}
+
+/// Splits a line at the ends of its sentences.
+pub(super) fn of_line(line: &str) -> Vec<&str> {
+    let quotations: Vec<std::ops::Range<usize>> = QUOTED.find_iter(line).map(|found| found.range()).collect();
+    let is_quoted = |at: usize| quotations.iter().any(|range| range.start < at && at + 1 < range.end);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut letters = line.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let is_wide = matches!(letter, '。' | '？' | '！');
+        if (!is_wide && !matches!(letter, '.' | '?' | '!')) || is_quoted(at) {
+            continue;
+        }
+        while letters.peek().is_some_and(|(_, next)| CLOSING.contains(next)) {
+            letters.next();
+        }
+        let Some(&(next, space)) = letters.peek() else { break };
+        let part = line[start..next].trim();
+        let is_number = letter == '.'
+            && part.len() < 4
+            && part.trim_end_matches('.').ends_with(|digit: char| digit.is_ascii_digit());
+        if (is_wide || space.is_whitespace()) && !is_abbreviation(part) && !is_number {
+            parts.push(&line[start..next]);
+            start = next;
+        }
+    }
+    parts.push(&line[start..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// Marks that close a sentence with its end.
+const CLOSING: &[char] = &['.', '?', '!', '"', '”', ')', '»', '\'', '。', '？', '！'];
+
+fn is_abbreviation(text: &str) -> bool {
+    let last = text.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+    matches!(
+        last.as_str(),
+        "vs."
+            | "e.g."
+            | "i.e."
+            | "incl."
+            | "etc."
+            | "mr."
+            | "mrs."
+            | "dr."
+            | "no."
+            | "approx."
+            | "z.b."
+            | "bzw."
+    )
+}
+
+/// Returns the sentences of a text outside of code, quotations and lists of options.
+pub(super) fn own(text: &str) -> Vec<&str> {
+    let mut is_code = false;
+    let mut sentences = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        } else if !is_code && !line.trim_start().starts_with(['>', '|', '+', '@']) {
+            sentences.extend(of_line(line).into_iter().map(str::trim).filter(|part| !is_quoted(part)));
+        }
+    }
+    sentences
+}
+
+fn is_quoted(part: &str) -> bool {
+    part.starts_with(['"', '“', '«', '„'])
+}
+
+pattern!(QUOTED, r#"(?s)"[^"\n]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|```.*?```"#);
+
+/// Returns a text without its quotations and code.
+pub(super) fn unquoted(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
+    QUOTED.replace_all(&lines.join("\n"), " ").into_owned()
+}
+
+pattern!(
+    WH,
+    r"(?i)^\W*(?:(?:choose|pick|find|select|determine|decide(?: on)?)\s+)?the\s+(?:single |one |very )?(?:best|most|biggest|worst|main|greatest|single|\w{3,}est)\b|^\W*(?:and |so |but |ok,? |then |in one word:? |in short:? |[\w ]{0,30}, )?(?:what|whats|what's|which|who|whose|whom|where|when|why|how|thoughts on|any (?:ideas|suggestions|thoughts)|suggest|recommend|name (?:a|an|one|some|ideas)|was|welche\w*|wer|wie|wo|wann|warum|wieso|qu[eé]|cu[aá]l(?:es)?|qui[eé]n|d[oó]nde|cu[aá]ndo|c[oó]mo|quel(?:le)?s?|qui|où|comment|pourquoi|quando|quale|quali|cosa|chi|dove|come|perch[eé]|qual|quais|quem|onde|wat|welke?|wie|waar|hoe|jaki\w*|kt[oó]r\w*|gdzie|kiedy|dlaczego|hangi\w*|ne|kim|nerede|neden|nas[ıi]l|как\w*|что|кто|где|когда|почему)\b"
+);
+pattern!(
+    WH_ANYWHERE,
+    r"(?i)\b(?:what|which|who|where|when|why|how)\b|什么|哪|谁|怎么|为什么|何|どれ|どの|だれ|誰|なぜ|무엇|뭐|어떤|누가|어디|왜"
+);
+pattern!(WH_ASIAN, r"什么|哪|谁|怎么|何|どれ|どの|どこ|だれ|誰|なぜ|무엇|뭐|어떤|누가|누구|어디|왜|언제");
+pattern!(IDEAS, r"(?i)\b(?:ideas?|suggestions?|recommendations?|thoughts)\b");
+
+/// True if the text asks an open question.
+pub(super) fn is_open(text: &str) -> bool {
+    let is = |sentence: &&str| {
+        WH.is_match(sentence)
+            || (sentence.ends_with(['?', '？'])
+                && (WH_ANYWHERE.is_match(sentence) || IDEAS.is_match(sentence)))
+    };
+    own(text).iter().any(is)
+}
