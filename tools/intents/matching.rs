@@ -65,7 +65,7 @@ struct Text {
 
 /// Stems of subjects of the service: a text with one of them is very probably about it.
 const SUBJECTS: &str =
-    "poll result preset opinion vot model key wallet webhook balanc agre feedback reputation";
+    "poll result preset opinion vot model key wallet webhook balanc agr feedback reputat";
 /// The minimum score for a text that names a subject of the service, or asks to choose.
 const THRESHOLD: f64 = 0.34;
 /// The minimum score for other texts, which easily share a verb with an operation.
@@ -155,7 +155,7 @@ impl Index {
     /// Returns the words of a text with their weights. Misspelt words are replaced by the known words they
     /// resemble.
     fn text(&self, text: &str) -> Text {
-        let is_quoted = text.contains(['<', '>', '{', '}', '`', '\\', '"', '“', '”'])
+        let is_quoted = text.contains(['<', '>', '{', '}', '`', '\\', '"', '“', '”', '„', '«', '»', '‘'])
             || format!(" {text}").contains(" '");
         let mut clauses = clauses(text);
         for word in clauses.iter_mut().flatten() {
@@ -197,7 +197,9 @@ impl Index {
             self.weights.keys().map(|word| (word, word)).chain(synonyms).filter_map(|(spelling, known)| {
                 let may = !is_filler(spelling)
                     && spelling.len() > 3
-                    && spelling.as_bytes()[0] == word.as_bytes()[0];
+                    && spelling.as_bytes()[0] == word.as_bytes()[0]
+                    // A past form is no misspelt verb: it reports.
+                    && (spelling.ends_with("ed") || !word.ends_with("ed"));
                 let distance = may.then(|| strsim::osa_distance(word, spelling))?;
                 (distance <= allowed).then_some((distance, spelling, known))
             });
@@ -209,6 +211,9 @@ fn is_subject(word: &str) -> bool {
     SUBJECTS.split(' ').any(|subject| subject == word)
 }
 
+/// Words that make a clause a report: "I used to cancel".
+const PAST: [&str; 5] = ["used", "had", "was", "were", "did"];
+
 /// Returns the first word with a meaning of each clause. A statement has its subject before it: "I cancel" is not
 /// "cancel" or "can I cancel".
 fn leading(clauses: &[Vec<String>]) -> BTreeSet<String> {
@@ -217,7 +222,8 @@ fn leading(clauses: &[Vec<String>]) -> BTreeSet<String> {
         let before = |back: usize| first.checked_sub(back).map_or("", |at| &clause[at]);
         let is_statement = ["i", "we", "you", "would"].contains(&before(1))
             && !["can", "could", "would", "should", "do"].contains(&before(2));
-        let subject = if is_statement { before(1) } else { "" };
+        let is_past = clause[..first].iter().any(|word| PAST.contains(&word.as_str()));
+        let subject = if is_past { "past" } else if is_statement { before(1) } else { "" };
         Some(format!("{subject} {}", clause[first]))
     };
     clauses.iter().filter_map(lead).collect()
@@ -241,14 +247,18 @@ impl Text {
     /// the name of another service is a word that the phrases lack.
     fn requests(&self, signature: &Signature, fit: IntentMatchScore) -> bool {
         let (words, others) = self.content(signature);
+        others.is_empty() && self.is_led(signature, fit) && (words > 1 || fit.score >= SAME)
+    }
+
+    /// Returns true if a word that leads a phrase of the signature leads a clause of the text.
+    fn is_led(&self, signature: &Signature, fit: IntentMatchScore) -> bool {
         let leads = |phrase: usize, word: &String| signature.phrases[phrase].leading.contains(word);
         // "The key to revoke" begins with a thing, as "a key has leaked" does.
-        let is_led = self.leading.iter().any(|word| {
+        self.leading.iter().any(|word| {
             let is_verb = signature.effect == RequestEffect::Consults || !is_subject(word.trim());
             leads(fit.phrase, word)
                 || (is_verb && (0..signature.phrases.len()).any(|phrase| leads(phrase, word)))
-        });
-        others.is_empty() && is_led && (words > 1 || fit.score >= SAME)
+        })
     }
 
     /// Returns true if the text asks to choose, is a plain request, or asks models for something. A question

@@ -40,7 +40,7 @@ const SYNONYMS: &str = "poll, survey, questionnaire; vote, ballot, elect; model,
     prefunded, pre funded; nomore, no more, no longer; now, right now, right away, tell me, let me";
 
 /// Words with little meaning.
-const FILLERS: &str = "a about above actually ahead am an and any are as at be but by can could did do does doing dont five for four from \
+const FILLERS: &str = "a about above actually ahead am an and any are as at be but by can could did do does doing five for four from \
     give go going got had has have here hey hi how howmany howmuch i id im in into is it its just kindly know \
     let like me moment most much my myself need now of off ok on one or our out over page please pls plz ran really \
     run should so sofar some still t teh ten than thank thanks that the them then there these thing think this those \

@@ -40,7 +40,7 @@ macro_rules! uuid_id {
     };
 }
 
-/// Defines an id with a prefix and 32 hexadecimal digits in lower case, and the error of other texts.
+/// Defines an id with a prefix and 32 hexadecimal digits in lower case. `$error` is the error of other texts.
 macro_rules! prefixed_id {
     ($(#[$doc:meta])* $name:ident: $prefix:literal, $error:ident) => {
         $(#[$doc])*

@@ -23,8 +23,7 @@ const RETIRED: [(&str, &str); 15] = [
 ];
 
 /// Uses that stay: the end of a file's path, a part of the line, and the reason.
-const EXCEPTIONS: [(&str, &str, &str); 3] = [
-    ("intents/requests.rs", "const REPORTS", "words of callers"),
+const EXCEPTIONS: [(&str, &str, &str); 2] = [
     ("", "options_are_told_apart", "to tell apart is the ordinary verb for distinguishing colours"),
     ("", "funds_withdrawn", "the name of an event of Stripe"),
 ];

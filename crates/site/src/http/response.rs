@@ -75,7 +75,7 @@ pub fn bytes_of(body: &impl Serialize) -> Bytes {
     )
 }
 
-/// Returns a status by its code.
+/// Returns a status by its code; 500 for one that is none.
 pub fn status(code: u16) -> StatusCode {
     StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
