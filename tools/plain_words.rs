@@ -8,8 +8,8 @@ use crate::intents::{MAX_CHARS, MatchIntent};
 use crate::reader::{Reading, read};
 use crate::results::GetPollResult;
 
-/// Returns the name and the input of the operation that a text asks for; `None` for a question to the models. Every such operation
-/// only reads: a request for a change is explained by the operation that matches texts with operations.
+/// Returns the name and the input of the operation that a text asks for; `None` for a question to the models. Each only reads: of
+/// a request for a change, `match_intent` names the operation.
 pub fn operation_of(text: &str) -> Option<(&'static str, Map<String, Value>)> {
     let (name, input) = match read(text) {
         Reading::Poll(id) => (GetPollResult::SPEC.name, json!({ "poll_id": id })),

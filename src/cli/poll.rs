@@ -125,6 +125,8 @@ impl Arguments {
             return;
         }
         let Some(Reading::Question(read)) = self.question.as_deref().map(read_question) else { return };
+        self.private |= read.terms.private;
+        self.max_cost = self.max_cost.or(read.terms.max_cost_usd);
         match read.choices {
             Choices::Open => return,
             Choices::Options(options) => self.options = options,

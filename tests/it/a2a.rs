@@ -481,6 +481,26 @@ async fn what_plain_words_lack_is_asked_for() {
     answer["message"]["taskId"] = task["id"].clone();
     let done = client.rpc("/api/a2a", "SendMessage", answer).await.expect(200);
     assert_eq!(data(&done["result"]["task"])["options"], json!(["Tom", "Misty", "Luna"]), "{done}");
+    // A refusal is no list of options, and a limit of a later message counts.
+    let waiting = client
+        .rpc("/api/a2a", "SendMessage", v1("m5", json!({ "text": "What is the best pizza topping?" })))
+        .await
+        .expect(200);
+    let next = async |id: &str, text: &str| {
+        let mut message = v1(id, json!({ "text": text }));
+        message["message"]["taskId"] = waiting["result"]["task"]["id"].clone();
+        client.rpc("/api/a2a", "SendMessage", message).await.expect(200)["result"]["task"].clone()
+    };
+    for (at, text) in
+        ["No, thanks", "Sorry, never mind.", "Do not poll this, I was only drafting"].into_iter().enumerate()
+    {
+        let task = next(&format!("n{at}"), text).await;
+        assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{text}: {task}");
+    }
+    let done = next("n9", "Basil, olives. Keep the result private.").await;
+    assert_eq!(data(&done)["options"], json!(["Basil", "olives"]), "{done}");
+    let poll = data(&done)["poll_id"].as_str().unwrap();
+    service.anonymous().get(&format!("/api/results/{poll}")).await.expect(404);
     // Limits in JSON that cannot be read are not lost.
     let unreadable = "{'question': 'Which is best?', 'choices': ['A', 'B'], 'max_cost_usd': 0.01}";
     let refused =

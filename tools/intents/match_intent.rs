@@ -163,13 +163,11 @@ fn answer(text: &str, best: Option<&IntentMatch>, has_balance: bool) -> String {
         _ => best.operation.to_owned(),
     };
     match (read(text), best) {
-        (Reading::Draft, _) => {
-            "Nobody was asked. Send the question again when models may vote on it.".to_owned()
-        }
-        (Reading::Effect, Some(best)) => {
+        (Reading::Draft, _) => "Nobody was asked. Send the question again to start the poll.".to_owned(),
+        (Reading::Effect, Some(best)) if !best.read_only => {
             format!("Nothing was changed: plain words change nothing here. Call {}.", request(best))
         }
-        (Reading::Effect, None) => {
+        (Reading::Effect, _) => {
             "Nothing was changed: plain words change nothing here. Call the operation itself.".to_owned()
         }
         (Reading::Help, _) => {

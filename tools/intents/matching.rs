@@ -64,8 +64,7 @@ struct Text {
 }
 
 /// Stems of subjects of the service: a text with one of them is very probably about it.
-const SUBJECTS: &str =
-    "poll result preset opinion vot model key wallet webhook balanc agr feedback reputat";
+const SUBJECTS: &str = "poll result preset opinion vot model key wallet webhook balanc agr feedback reputat";
 /// The minimum score for a text that names a subject of the service, or asks to choose.
 const THRESHOLD: f64 = 0.34;
 /// The minimum score for other texts, which easily share a verb with an operation.
@@ -223,7 +222,13 @@ fn leading(clauses: &[Vec<String>]) -> BTreeSet<String> {
         let is_statement = ["i", "we", "you", "would"].contains(&before(1))
             && !["can", "could", "would", "should", "do"].contains(&before(2));
         let is_past = clause[..first].iter().any(|word| PAST.contains(&word.as_str()));
-        let subject = if is_past { "past" } else if is_statement { before(1) } else { "" };
+        let subject = if is_past {
+            "past"
+        } else if is_statement {
+            before(1)
+        } else {
+            ""
+        };
         Some(format!("{subject} {}", clause[first]))
     };
     clauses.iter().filter_map(lead).collect()

@@ -71,43 +71,73 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, Choices), Fault> {
     match (request.options.or(request.o).or(poll_options), request.scale) {
         (options, Some(scale)) => Ok((question, choices(options, Some(scale.choices()))?)),
         (Some(options), None) => Ok((question, options.into())),
-        (None, None) => read_question(question.as_str()).ok_or_else(|| {
-            Fault::invalid(
-                "options",
-                "add 2 to 5 options, for example Rent and Buy: none could be read from the question",
-            )
-        }),
+        (None, None) => read_question(question.as_str()),
     }
 }
 
 /// Reads a free question with its options, in the limits of free polls.
-fn read_question(text: &str) -> Option<(FreeQuestion, Choices)> {
-    let Reading::Question(ReadQuestion { question, choices }) = reader::read_question(text) else {
-        return None;
+fn read_question(text: &str) -> Result<(FreeQuestion, Choices), Fault> {
+    let unread = || {
+        Fault::invalid(
+            "options",
+            "add 2 to 5 options, for example Rent and Buy: none could be read from the question",
+        )
     };
-    let question = FreeQuestion::new(&question).ok()?;
-    let choices = match choices {
-        reader::Choices::Open => return None,
-        reader::Choices::Options(options) => FreeOptions::new(&options).ok()?.into(),
-        reader::Choices::Scale(levels) => {
-            super::scale::choices(FreeOptions::new(&levels).ok()?.into(), None, "").ok()?
+    let read = match reader::read_question(text) {
+        Reading::Question(read) => read,
+        Reading::Incomplete(Missing::Limit | Missing::Json) => {
+            return Err(Fault::invalid("question", UNREAD_LIMIT));
         }
+        Reading::Draft => return Err(Fault::invalid("question", "says that no model is to be asked")),
+        _ => return Err(unread()),
     };
-    Some((question, choices))
+    if read.terms.private {
+        return Err(Fault::invalid(
+            "question",
+            "asks for a private poll, but results of free polls are public",
+        ));
+    }
+    let question =
+        FreeQuestion::new(&read.question).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
+    let choices = match read.choices {
+        reader::Choices::Open => return Err(unread()),
+        reader::Choices::Options(options) => FreeOptions::new(&options).map_err(|_| unread())?.into(),
+        reader::Choices::Scale(levels) => super::scale::choices(
+            FreeOptions::new(&levels).map_err(|_| unread())?.into(),
+            None,
+            "scale.pass",
+        )?,
+    };
+    Ok((question, choices))
 }
+
+/// The rule that a text breaks with a limit that cannot be read.
+const UNREAD_LIMIT: &str =
+    "has a limit that cannot be read from words; send it in a data part (max_cost_usd, private, models)";
 
 /// Reads a poll request from an agent's message: its fields, plain words, or the options for a known question.
 pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> ParsedInput {
     let is_text = matches!(parsed, MessageContent::Text(_));
     let members = match parsed {
         MessageContent::Fields(parsed) => with(known, parsed),
-        MessageContent::Text(words) => match words_after(known, words) {
-            Ok(parsed) => with(known, parsed),
-            Err(fault) => {
-                let ask = format!("{fault}. Write Question? [Option A, Option B], or send a data part.");
-                return ParsedInput::Missing { known: known.clone(), ask };
+        MessageContent::Text(words) => {
+            let read = reader::split_limits(words).ok_or_else(|| Fault::invalid("text", UNREAD_LIMIT));
+            let (known, read) = match read {
+                Ok((rest, terms)) => {
+                    let known = with(known, fields_of(terms));
+                    let read = words_after(&known, words, &rest);
+                    (known, read)
+                }
+                Err(fault) => (known.clone(), Err(fault)),
+            };
+            match read {
+                Ok(parsed) => with(&known, parsed),
+                Err(fault) => {
+                    let ask = format!("{fault}. Write Question? [Option A, Option B], or send a data part.");
+                    return ParsedInput::Missing { known, ask };
+                }
             }
-        },
+        }
     };
     let given = |name: &str| members.get(name).filter(|value| !schema::is_empty(value));
     let question = ["question", "prompt"].into_iter().find_map(given);
@@ -129,56 +159,69 @@ pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> Pa
     }
 }
 
-/// Returns the fields in plain words, given the known fields.
-fn words_after(known: &Map<String, Value>, words: &str) -> Result<Map<String, Value>, Fault> {
+/// Returns the limits of a poll as fields.
+fn fields_of(terms: Terms) -> Map<String, Value> {
+    let most = terms.max_cost_usd.map(|most| ("max_cost_usd".to_owned(), json!(most)));
+    most.into_iter().chain(terms.private.then(|| ("private".to_owned(), json!(true)))).collect()
+}
+
+/// Returns the fields in plain words, given the known fields. `rest` are the words without the limits of the poll.
+fn words_after(known: &Map<String, Value>, words: &str, rest: &str) -> Result<Map<String, Value>, Fault> {
     let waits_for_options = known.contains_key("question");
     let has_options = !waits_for_options && known.contains_key("options");
-    if waits_for_options && let Some(options) = listed(words) {
+    if reader::refuses(words) {
+        return Err(Fault::invalid("text", "says that no model is to be asked"));
+    }
+    if waits_for_options && let Some(options) = listed(rest) {
         return Ok(Map::from_iter([("options".to_owned(), json!(Vec::from(options)))]));
     }
-    if words.trim_end().ends_with(']')
-        && let Ok((question, Some(options))) = combined(words)
+    if rest.trim_end().ends_with(']')
+        && let Ok((question, Some(options))) = combined(rest)
     {
         let mut fields = question_of(question.as_str())?;
         fields.insert("options".to_owned(), json!(Vec::from(options)));
         return Ok(fields);
     }
-    let asked = match reader::read_question(words) {
-        Reading::Question(asked) if has_options && asked.choices == reader::Choices::Open => {
-            return question_of(&asked.question);
+    let is_question = |text: &str| text.trim_end().ends_with(['?', '？']);
+    let read = match reader::read_question(words) {
+        Reading::Question(read) if has_options && read.choices == reader::Choices::Open => {
+            return question_of(&read.question);
         }
-        Reading::Question(asked) => asked,
+        Reading::Question(read) => read,
         Reading::OnlyOptions(options) => return Ok(Map::from_iter([("options".to_owned(), json!(options))])),
-        Reading::Incomplete(Missing::Json) => {
-            let rule = "is in JSON that cannot be read, with limits that would be lost; send valid JSON";
-            return Err(Fault::invalid("question", rule));
+        Reading::Incomplete(Missing::Json | Missing::Limit) => {
+            return Err(Fault::invalid("text", UNREAD_LIMIT));
         }
-        Reading::Incomplete(Missing::Options) if has_options => return question_of(words),
+        Reading::Incomplete(Missing::Options) if has_options && is_question(rest) => {
+            return question_of(rest);
+        }
         _ if waits_for_options => {
             return Err(Fault::invalid("options", "for the previous question are missing in this text"));
         }
         Reading::Incomplete(Missing::Subject) => {
-            return Err(Fault::invalid("question", "is about a text or a file that is missing"));
+            return Err(Fault::invalid(
+                "text",
+                "is about a text or a file that is missing; send it together with the question",
+            ));
         }
-        Reading::Incomplete(Missing::Options) => {
-            ReadQuestion { question: words.to_owned(), choices: reader::Choices::Open }
-        }
+        Reading::Incomplete(Missing::Options) => ReadQuestion {
+            question: rest.trim().to_owned(),
+            choices: reader::Choices::Open,
+            terms: Terms::default(),
+        },
         _ => return Err(Fault::invalid("question", "is missing in this text")),
     };
-    if waits_for_options && asked.choices == reader::Choices::Open {
+    if waits_for_options && read.choices == reader::Choices::Open {
         return Err(Fault::invalid("options", "for the previous question are missing in this text"));
     }
-    let choices = match asked.choices {
+    let choices = match read.choices {
         reader::Choices::Open => None,
         reader::Choices::Options(options) => Some(("options".to_owned(), json!(options))),
         reader::Choices::Scale(levels) => Some(("scale".to_owned(), json!({ "levels": levels }))),
     };
-    let mut fields = question_of(&asked.question)?;
+    let mut fields = question_of(&read.question)?;
+    fields.extend(fields_of(read.terms));
     fields.extend(choices);
-    // Words of the request that limit the poll are no part of the question, but they count.
-    let Terms { max_cost_usd, private } = reader::terms(words);
-    fields.extend(max_cost_usd.map(|most| ("max_cost_usd".to_owned(), json!(most))));
-    fields.extend(private.then(|| ("private".to_owned(), json!(true))));
     Ok(fields)
 }
 

@@ -111,7 +111,9 @@ pub(super) fn read(text: &str) -> Found {
         let plain = SETTLE.replace(sentence.trim_end_matches(['?', '.', '!', ' ', '？', '"', ':']), "");
         let plain = plain.trim_end_matches(['?', '.', '!', ' ', '？', '"', ':', ',']);
         let or = if is_english { &*OR_ENGLISH } else { or_word(plain) };
-        if or.is_match(plain) {
+        let has_list = plain.rsplit_once(": ").is_some_and(|(_, list)| or.is_match(list));
+        if or.is_match(plain) && (asks || has_list || is_elliptic(plain) || super::sentences::chooses(plain))
+        {
             if YES_NO_ADJECTIVE.is_match(plain) {
                 yes_no |= asks;
                 continue;
@@ -128,7 +130,8 @@ pub(super) fn read(text: &str) -> Found {
             }
             continue;
         }
-        if let Some(options) = slash(plain) {
+        if let Some(options) = slash(plain).filter(|_| !BE_OR_DO.is_match(plain) || COMPARES.is_match(plain))
+        {
             return Found::Options(options);
         }
         if let Some((_, list)) = plain.rsplit_once([':', '—', '–'])
@@ -177,6 +180,17 @@ fn masked(sentence: &str) -> String {
         .into_owned()
 }
 
+pattern!(BE_OR_DO, r"(?i)^\W*(?:is|are|was|were|do|does|did|can|could|has|have)\b");
+pattern!(
+    FINITE,
+    r"(?i)\b(?:is|are|was|were|won|will|did|does|do|has|have|had|thinks?|said|says|write|translate|explain|i|we|they|he|she|it)\b"
+);
+
+/// True for a few words without a verb: "tabs or spaces", "iPhone vs Android for my dad".
+fn is_elliptic(sentence: &str) -> bool {
+    words(sentence).len() <= 14 && !FINITE.is_match(sentence)
+}
+
 pattern!(SLASH, r"(?:^|\s)([\w'’-]+(?:/[\w'’-]+)+)(?:\s|$)");
 fn slash(sentence: &str) -> Option<Vec<String>> {
     let found = SLASH.captures(sentence)?;
@@ -203,7 +217,7 @@ fn listed(sentence: &str, asks: bool) -> Found {
     let sentence = &masked(sentence);
     let mut part: &str = sentence;
     let mut is_whole = false;
-    for mark in [": ", "：", " — ", " – ", " - ", "; ", ":"] {
+    for mark in [": ", "：", " — ", " – ", " - ", "; "] {
         if let Some((head, list)) = part.rsplit_once(mark) {
             if or_word(sentence).is_match(list) {
                 (part, is_whole) = (list, true);
@@ -266,7 +280,7 @@ fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
         let mut cuts: Vec<(usize, usize)> =
             or.find_iter(left).map(|found| (found.start(), found.end())).collect();
         cuts.extend(left.match_indices(", ").map(|(at, mark)| (at, at + mark.len())));
-        cuts.sort_unstable();
+        cuts.sort_unstable_by_key(|(at, to)| (*at, std::cmp::Reverse(*to)));
         for (at, to) in cuts {
             if at < start {
                 continue;
@@ -363,7 +377,7 @@ fn last_option(right: &str, others: &[&str], first: &str, is_english: bool) -> (
 
 /// True if a word is near the end of the first option, too: "free flights for life or free food for life".
 fn ends_with_word(first: &str, word: &str) -> bool {
-    words(first).iter().rev().take(4).any(|other| other.eq_ignore_ascii_case(word))
+    first.split_whitespace().rev().take(4).any(|other| other.eq_ignore_ascii_case(word))
 }
 
 /// Returns the end of a noun phrase before a place or a time that its counterpart lacks: "the aisle seat on a long flight".

@@ -6,9 +6,10 @@ use super::{Choices, Missing, ReadQuestion, Reading};
 pattern!(CALL, r"(?i)^\W*\w+\(");
 pattern!(TAG_LABEL, r"(?is)<(?:label|option|choice)>\s*(.*?)\s*</(?:label|option|choice)>");
 pattern!(TAG_LABELS, r"(?is)<(labels|options|choices)>.*?</(?:labels|options|choices)>");
+pattern!(OBJECT, r#"\{\s*["']?[A-Za-z_]\w*["']?\s*:"#);
 pattern!(
-    LIMIT_KEY,
-    r#"(?i)["']?\b\w*(?:cost|budget|spend|price|usd|private|exclude|dry_?run|threshold|models?)\w*\b["']?\s*[:=]"#
+    LIMIT_NAME,
+    r"(?i)cost|budget|spend|price|usd|private|visibility|exclude|dry|threshold|model|preset|limit|max|voters|confiden"
 );
 pattern!(
     KEY,
@@ -25,37 +26,62 @@ pattern!(
 );
 pattern!(QUOTED_VALUE, r#""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.|'\w)*)'|`([^`]*)`"#);
 
+/// Fields of other services that limit nothing.
+const HARMLESS: &str = "question prompt query q poll topic title text ask options choices answers candidates alternatives labels \
+    categories o answer_options possible_answers values variants context background id request_id requestid task_id requester from to \
+    sender task type kind intent action op format reply_format response_format output language lang name description key \
+    source user agent timestamp time role";
+
+/// True if a field with this name limits nothing.
+pub(super) fn is_harmless(name: &str) -> bool {
+    HARMLESS.split_whitespace().any(|harmless| harmless.eq_ignore_ascii_case(name))
+}
+
+pattern!(FIELD, r#"["']([A-Za-z_]\w*)["']\s*:|(?:^|[{,(\s])([A-Za-z_]\w*)\s*[:=]\s*["'\[{\d]"#);
+pattern!(TAG, r"</?([A-Za-z_]\w*)[^<>]*>");
+
+/// Reads an object, a call or tags. One with another field than harmless ones is refused, because the field would be lost.
 pub(super) fn read(text: &str) -> Option<Reading> {
+    let text = text.trim();
+    if TAG_QUESTION.is_match(text) || TAG_LABEL.find_iter(text).count() >= 2 {
+        let limits = |found: regex::Captures<'_>| LIMIT_NAME.is_match(&found[1]);
+        if TAG.captures_iter(text).any(limits) {
+            return Some(Reading::Incomplete(Missing::Json));
+        }
+    }
     if let Some(found) = TAG_QUESTION.captures(text) {
         let options: Vec<String> =
             TAG_OPTION.captures_iter(text).map(|found| found[1].trim().to_owned()).collect();
-        let question = found[2].trim().to_owned();
-        return (options.len() >= 2)
-            .then_some(Reading::Question(ReadQuestion { question, choices: Choices::Options(options) }));
+        return (options.len() >= 2).then(|| super::with_choices(&found[2], Choices::Options(options)));
     }
     let labels: Vec<String> = TAG_LABEL.captures_iter(text).map(|found| found[1].to_owned()).collect();
     if labels.len() >= 2 {
-        let question = TAG_LABELS.replace(text, "").trim().to_owned();
-        return Some(Reading::Question(ReadQuestion { question, choices: Choices::Options(labels) }));
+        return Some(super::with_choices(&TAG_LABELS.replace(text, ""), Choices::Options(labels)));
     }
-    if let Some(object) = object(text) {
-        return Some(object);
-    }
-    sections(text)
+    object(text)
 }
 
 /// Reads text that looks like an object: JSON with single quotes, bare keys, or a missing end.
 fn object(text: &str) -> Option<Reading> {
-    let start = text.find('{').or_else(|| CALL.find(text).map(|call| call.end() - 1))?;
-    let before = text[..start].trim();
-    if before.len() > 200 || text[start..].starts_with("{{") {
+    let fenced =
+        text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text).trim_start();
+    let start = if fenced.starts_with(['{', '[']) {
+        text.len() - fenced.len()
+    } else if let Some(call) = CALL.find(text) {
+        call.end() - 1
+    } else {
+        // Words before an object: "Please poll: {…}".
+        OBJECT.find(text)?.start()
+    };
+    let body = &text[start..];
+    if body.starts_with("{{") {
         return None;
     }
-    let body = &text[start..];
-    let key = KEY.find(body)?;
-    if LIMIT_KEY.is_match(body) {
+    let mut names = FIELD.captures_iter(body).filter_map(|found| found.get(1).or_else(|| found.get(2)));
+    if names.any(|name| !is_harmless(name.as_str())) || limits_before(&text[..start]) {
         return Some(Reading::Incomplete(Missing::Json));
     }
+    let key = KEY.find(body)?;
     let question = value(&body[key.end()..])?;
     let options = OPTIONS_KEY.find(body).map(|key| {
         let list = &body[key.end()..];
@@ -79,10 +105,15 @@ fn object(text: &str) -> Option<Reading> {
     }
     match options {
         Some(options) if options.len() >= 2 => {
-            Some(Reading::Question(ReadQuestion { question, choices: Choices::Options(options) }))
+            Some(super::with_choices(&question, Choices::Options(options)))
         }
-        _ => Some(super::question(&question)),
+        _ => Some(super::read_question(&question)),
     }
+}
+
+/// True if the words before an object limit the poll.
+fn limits_before(words: &str) -> bool {
+    super::limits::split(words).is_none_or(|(_, terms)| terms != super::Terms::default())
 }
 
 fn value(text: &str) -> Option<String> {
@@ -131,7 +162,7 @@ struct Section {
 }
 
 /// Reads a text with the sections "question" and "options".
-fn sections(text: &str) -> Option<Reading> {
+pub(super) fn sections(text: &str) -> Option<Reading> {
     if !QUESTION_LABEL.is_match(text) || !OPTIONS_LABEL.is_match(text) {
         return None;
     }
@@ -204,9 +235,11 @@ fn sections(text: &str) -> Option<Reading> {
     }
     let asked = asked.trim().to_owned();
     match options_read {
-        Some(options) if options.len() >= 2 => {
-            Some(Reading::Question(ReadQuestion { question: asked, choices: Choices::Options(options) }))
-        }
+        Some(options) if options.len() >= 2 => Some(Reading::Question(ReadQuestion {
+            question: asked,
+            choices: Choices::Options(options),
+            terms: super::Terms::default(),
+        })),
         _ => Some(super::question(&asked)),
     }
 }

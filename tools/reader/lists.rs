@@ -331,10 +331,12 @@ pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
     if named.len() >= 2 {
         return Some(named);
     }
-    BRACKET
-        .captures_iter(&text_without_code)
-        .filter_map(|found| split(found.iter().skip(1).flatten().next()?.as_str()))
-        .last()
+    let brackets = BRACKET.captures_iter(&text_without_code).filter(|found| {
+        let before = found.get(0).map_or("", |whole| text_without_code[..whole.start()].trim_end());
+        // Code: "print([a, b])", "return [x, y]", "f(x) = {a, b}".
+        !before.ends_with(['(', '=']) && !before.ends_with("return")
+    });
+    brackets.filter_map(|found| split(found.iter().skip(1).flatten().next()?.as_str())).last()
 }
 
 pattern!(LAST_OR, r"(?i)\s*,?\s+(?:or|oder|ou|of|lub|veya|или)\s+");

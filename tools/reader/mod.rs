@@ -1,10 +1,12 @@
 //! Reads what people and agents write in plain words: a question with its options, or a request about the service.
 //!
-//! The reader decides nothing that it does not read in the text: options are parts of the text, or a yes and a no in its
-//! language. Where it is in doubt, it asks. Its patterns take linear time, and it reads texts up to [`MAX_CHARS`].
+//! Options are parts of the text, or a yes and a no in its language. The request around a question is left out. Limits of the
+//! poll in words count, and one that cannot be read is refused; where the reader is in doubt, it asks. It takes linear time,
+//! and reads texts up to [`MAX_CHARS`].
 
 mod alternatives;
 mod fields;
+mod limits;
 mod lists;
 mod request;
 mod scale;
@@ -13,13 +15,12 @@ mod service;
 mod yes_no;
 
 use alternatives::Found;
-use sentences::pattern;
 
 /// Maximum number of characters that are read.
 pub const MAX_CHARS: usize = 20_000;
 
 /// What a text asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Reading {
     /// A question for the models.
     Question(ReadQuestion),
@@ -40,12 +41,14 @@ pub enum Reading {
 }
 
 /// A question for the models.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReadQuestion {
     /// The question, without the request around it.
     pub question: String,
     /// Its choices.
     pub choices: Choices,
+    /// The limits of the poll.
+    pub terms: Terms,
 }
 
 /// The choices of a question.
@@ -68,8 +71,10 @@ pub enum Missing {
     Options,
     /// The text or the file that the question is about.
     Subject,
-    /// JSON that can be read: limits in unreadable JSON would be lost.
+    /// Valid JSON: the text resembles JSON and has fields that would be lost.
     Json,
+    /// A limit that can be read: the text seems to limit its cost, its readers or its models.
+    Limit,
 }
 
 /// The limits of a poll in plain words.
@@ -79,25 +84,6 @@ pub struct Terms {
     pub max_cost_usd: Option<f64>,
     /// True if nobody else may read the result.
     pub private: bool,
-}
-
-pattern!(
-    MOST,
-    r"(?i)\b(?:spend|costs?|pay|budget)\b(?: of)?\s*[:=]?\s*(?:at most|no more than|not more than|max(?:imum)?|up to)\s+(?:us)?\$?\s?(\d{1,4}(?:\.\d{1,4})?)\b"
-);
-pattern!(
-    PRIVATE,
-    r"(?i)\b(?:private(?:ly)? (?:poll|vote)|poll (?:them |it |this )?privately|keep (?:it|this|the (?:poll|result|vote)s?) (?:private|confidential|secret)|(?:do not|don't) (?:publish|share) (?:it|this|the (?:poll|result|vote)s?))\b"
-);
-
-/// Reads the limits of a poll.
-pub fn terms(text: &str) -> Terms {
-    if is_long(text) {
-        return Terms::default();
-    }
-    let own = sentences::unquoted(text);
-    let most = MOST.captures(&own).and_then(|found| found[1].parse().ok());
-    Terms { max_cost_usd: most.filter(|most| *most > 0.0), private: PRIVATE.is_match(&own) }
 }
 
 /// Reads a text.
@@ -111,10 +97,49 @@ pub fn read(text: &str) -> Reading {
 /// Reads a text for the models. A longer one than [`MAX_CHARS`] is a question without options.
 pub fn read_question(text: &str) -> Reading {
     if is_long(text) {
-        return Reading::Question(ReadQuestion { question: text.trim().to_owned(), choices: Choices::Open });
+        let (question, terms) = (text.trim().to_owned(), Terms::default());
+        return Reading::Question(ReadQuestion { question, choices: Choices::Open, terms });
     }
     let text = plain(text);
-    fields::read(&text).unwrap_or_else(|| question(&text))
+    if service::declines(&text) {
+        return Reading::Draft;
+    }
+    if let Some(reading) = fields::read(&text) {
+        return reading;
+    }
+    let Some((text, terms)) = limits::split(&text) else { return Reading::Incomplete(Missing::Limit) };
+    let mut reading = fields::sections(&text).unwrap_or_else(|| question(&text));
+    if let Reading::Question(read) = &mut reading {
+        read.terms = terms;
+    }
+    reading
+}
+
+/// Returns a text without the sentences that limit its poll, and the limits; `None` if a sentence seems to have a limit that cannot
+/// be read.
+pub fn split_limits(text: &str) -> Option<(String, Terms)> {
+    if is_long(text) { Some((text.to_owned(), Terms::default())) } else { limits::split(&plain(text)) }
+}
+
+/// True if a text answers a question of the service with a refusal: "no thanks", "never mind".
+pub fn refuses(text: &str) -> bool {
+    !is_long(text) && (service::declines(text) || service::refuses(text))
+}
+
+/// True if a field of another service's JSON limits nothing.
+pub fn is_harmless_field(name: &str) -> bool {
+    fields::is_harmless(name)
+}
+
+/// Reads a question with known choices: its limits, and its words without them.
+fn with_choices(question: &str, choices: Choices) -> Reading {
+    match limits::split(question) {
+        None => Reading::Incomplete(Missing::Limit),
+        Some((question, _)) if question.trim().is_empty() => Reading::Incomplete(Missing::Question),
+        Some((question, terms)) => {
+            Reading::Question(ReadQuestion { question: question.trim().to_owned(), choices, terms })
+        }
+    }
 }
 
 fn is_long(text: &str) -> bool {
@@ -127,13 +152,20 @@ fn plain(text: &str) -> String {
 
 /// Reads a text that is no request about the service.
 fn question(text: &str) -> Reading {
+    let whole = text;
     let text = request::stripped(text);
     let text = text.trim();
     let asked = |question: &str, choices| {
-        let question = question.trim();
-        let asked = || Reading::Question(ReadQuestion { question: question.to_owned(), choices });
+        let (question, terms) = (question.trim().to_owned(), Terms::default());
+        let asked = || Reading::Question(ReadQuestion { question: question.clone(), choices, terms });
         if question.is_empty() { Reading::Incomplete(Missing::Question) } else { asked() }
     };
+    if service::is_about_service(text) {
+        return Reading::Help;
+    }
+    if service::wants_a_text(whole) {
+        return Reading::Incomplete(Missing::Options);
+    }
     if service::is_unfilled(text) {
         return Reading::Incomplete(Missing::Question);
     }
@@ -148,10 +180,15 @@ fn question(text: &str) -> Reading {
         return asked(text, Choices::Options(options));
     }
     if let Some((rest, options)) = lists::block(text).or_else(|| lists::inline(text)) {
-        return if rest.trim().is_empty() {
-            Reading::OnlyOptions(options)
-        } else {
+        if rest.trim().is_empty() {
+            return Reading::OnlyOptions(options);
+        }
+        // A list that nobody is to choose from: an agenda, steps.
+        let chooses = sentences::chooses(&rest) || request::is_talk(whole, usize::MAX);
+        return if chooses {
             asked(&rest, Choices::Options(options))
+        } else {
+            Reading::Incomplete(Missing::Options)
         };
     }
     if let Some(options) = lists::introduced(text) {
@@ -266,13 +303,13 @@ mod tests {
     #[test]
     fn messages_of_people_and_agents_are_read() {
         for (name, set, least, harmless) in [
-            ("one", include_str!("../../tests/it/messages/one.json"), 95, true),
+            ("one", include_str!("../../tests/it/messages/one.json"), 94, true),
             ("two", include_str!("../../tests/it/messages/two.json"), 94, true),
-            ("three", include_str!("../../tests/it/messages/three.json"), 91, true),
+            ("three", include_str!("../../tests/it/messages/three.json"), 85, true),
             ("four", include_str!("../../tests/it/messages/four.json"), 90, true),
             ("five", include_str!("../../tests/it/messages/five.json"), 92, true),
-            ("six", include_str!("../../tests/it/messages/six.json"), 84, true),
-            ("held out", include_str!("../../tests/it/messages/held_out.json"), 82, false),
+            ("six", include_str!("../../tests/it/messages/six.json"), 83, true),
+            ("held out", include_str!("../../tests/it/messages/held_out.json"), 83, false),
         ] {
             let (right, harmful) = judged(set);
             println!("{name}: {right} right, {} harmful", harmful.len());
@@ -333,11 +370,40 @@ mod tests {
         }
     }
 
+    /// Texts that open no poll: they have limits that cannot be read, decline, are about the service, or ask for no choice.
+    #[test]
+    fn texts_that_want_no_poll_open_none() {
+        let texts: Vec<String> =
+            serde_json::from_str(include_str!("../../tests/it/messages/no_poll.json")).unwrap();
+        let opens = |text: &&String| {
+            let opens = |reading| matches!(reading, Reading::Question(ReadQuestion { choices, .. }) if choices != Choices::Open);
+            opens(read_question(text)) || opens(read(text))
+        };
+        let wrong: Vec<&String> = texts.iter().filter(opens).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
     #[test]
     fn limits_in_plain_words_count() {
-        let text = "Is tea or coffee better? Keep the result private, and spend at most $0.20.";
-        assert_eq!(terms(text), Terms { max_cost_usd: Some(0.2), private: true });
-        assert_eq!(terms("We have at most $20 for a gift. Tea or coffee?"), Terms::default());
+        let terms = |text: &str| match read_question(text) {
+            Reading::Question(ReadQuestion { terms, .. }) => Some(terms),
+            _ => None,
+        };
+        let both = Terms { max_cost_usd: Some(0.2), private: true };
+        for text in [
+            "Is tea or coffee better? Keep the result private, and spend at most $0.20.",
+            "Make it private please. Max cost: $0.20. Tea or coffee?",
+            "Keep this poll confidential. Spend at most $0.20. Tea or coffee?",
+            "{'prompt': 'Tea or coffee? Keep the result private, and spend at most $0.2.', 'requester': 'x'}",
+        ] {
+            assert_eq!(terms(text), Some(both), "{text}");
+        }
+        for text in [
+            "We have at most $20 for a gift. Tea or coffee?",
+            "Is a private school or a public school better?",
+        ] {
+            assert_eq!(terms(text), Some(Terms::default()), "{text}");
+        }
         let unreadable = "{'question': 'Which is best?', 'choices': ['A', 'B'], 'max_cost_usd': 0.01}";
         assert_eq!(read(unreadable), Reading::Incomplete(Missing::Json));
     }
@@ -355,6 +421,12 @@ mod tests {
             "poll ",
             "Is it? ",
             "| a | b |\n",
+            "“\"a\" ",
+            "„\"a\" ",
+            "«\"a\" ",
+            "\".\" ",
+            "\"a\". ",
+            "Is it a for or for ",
             "word: x\n",
         ] {
             let text: String = part.repeat(MAX_CHARS / part.chars().count());

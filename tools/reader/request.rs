@@ -21,7 +21,7 @@ pattern!(
 static LEADS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     let polite = r"(?:(?:please|pls|kindly|can you|could you|would you|will you|i(?:'d| would) like (?:you )?to|i want (?:you )?to|i need (?:you )?to|i need|i want|i(?:'d| would) like|we need|we want|we(?:'d| would) like|let's|lets|go|now|just|then|if so,?|and|help me(?: to)?|bitte|por favor|s'il te plaît|per favore)[ ,]+)*";
     let verb = format!(
-        r"(?:(?:ask|poll|survey|consult|query|check with|quiz)\s+{VOTERS}|(?:have|let|get|make)\s+{VOTERS}\s+(?:to\s+)?(?:vote|decide|choose|pick|judge|weigh in|answer|say|rate|tell|opine|settle|consider)|(?:run|conduct|start|open|create|take|hold|do|make|set up|launch|put together)\s+(?:a|an|one|this|the|another)?\s*(?:\w+\s)?(?:poll|vote|survey|ballot)(?:\s+(?:among|across|with|between|by|of|over|amongst)\s+{VOTERS})?|(?:get|gather|collect|give me|obtain|tell me)\s+(?:a|an|the|some)?\s*(?:\w+\s)?(?:consensus|opinions?|votes?|second opinion|majority vote|verdict|views?)(?:\s+(?:of|from|by|among|across)\s+{VOTERS})?|(?:the\s+|a\s+)?(?:consensus|opinions?|view|verdict|second opinion)\s+(?:of|from)\s+{VOTERS}|put (?:this|it|the following)(?: question)? to {VOTERS}|(?:a )?(?:poll|vote|survey) (?:{VOTERS} )?|(?:run|do|answer|take|put) this one|vote on this(?: one)?|what (?:do|would) (?:the |your |most |other )?{VOTERS} (?:think|say))"
+        r"(?:(?:ask|poll|survey|consult|query|check with|quiz)\s+{VOTERS}|(?:have|let|get|make)\s+{VOTERS}\s+(?:to\s+)?(?:vote|decide|choose|pick|judge|weigh in|answer|say|rate|tell|opine|settle|consider)|(?:run|conduct|start|open|create|take|hold|do|make|set up|launch|put together)\s+(?:a|an|one|this|the|another)?\s*(?:(?:quick|new|short|small|blind|straw|anonymous|little|multi-model)\s)?(?:poll|vote|survey|ballot)(?:\s+(?:among|across|with|between|by|of|over|amongst)\s+{VOTERS})?|(?:get|gather|collect|give me|obtain|tell me)\s+(?:a|an|the|some)?\s*(?:\w+\s)?(?:consensus|opinions?|votes?|second opinion|majority vote|verdict|views?)(?:\s+(?:of|from|by|among|across)\s+{VOTERS})?|(?:the\s+|a\s+)?(?:consensus|opinions?|view|verdict|second opinion)\s+(?:of|from)\s+{VOTERS}|put (?:this|it|the following)(?: question)? to {VOTERS}|(?:a )?(?:poll|vote|survey) (?:{VOTERS} )?|(?:run|do|answer|take|put) this one|vote on this(?: one)?|what (?:do|would) (?:the |your |most |other )?{VOTERS} (?:think|say))"
     );
     let link = r"\s*(?:(?:the following|this(?: one| question)?|it|these)\b\s*(?:question)?\s*)?(?:(?:about|on|over|regarding|concerning|for|to decide(?: on)?|to vote(?: on)?|between|this|with)\b\s*(?:the following|this(?: question)?|the question|which)?\s*)?[:.,–—-]?\s*";
     let start = compiled(&format!(r"(?i)^\s*{polite}{verb}{link}"));
@@ -108,7 +108,7 @@ pattern!(
 pattern!(PAST, r"(?i)\b(?:voted|polled|asked|said|says d|approved|decided|disagree[ds]?)\b");
 
 /// True if a sentence is about the vote and not its subject.
-fn is_talk(sentence: &str, most: usize) -> bool {
+pub(super) fn is_talk(sentence: &str, most: usize) -> bool {
     let count = sentence.split_whitespace().count();
     count <= most
         && TALK.is_match(sentence)
@@ -134,8 +134,7 @@ fn without_request(sentence: &str, is_only: bool) -> Option<String> {
     if plain.is_empty() {
         return Some(sentence.to_owned());
     }
-    let is_limit = super::MOST.is_match(plain) || super::PRIVATE.is_match(plain);
-    if THANKS.is_match(plain) || INTRO.is_match(plain) || (is_limit && !is_only && !plain.ends_with('?')) {
+    if THANKS.is_match(plain) || INTRO.is_match(plain) {
         return None;
     }
     if OUTPUT.is_match(plain) && !LISTED.is_match(plain) {

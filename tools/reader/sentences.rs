@@ -4,7 +4,8 @@ use regex::Regex;
 
 /// Declares a regular expression, which is compiled at its first use.
 macro_rules! pattern {
-    ($name:ident, $pattern:expr) => {
+    ($(#[$doc:meta])* $name:ident, $pattern:expr) => {
+        $(#[$doc])*
         pub(super) static $name: std::sync::LazyLock<regex::Regex> =
             std::sync::LazyLock::new(|| $crate::reader::sentences::compiled($pattern));
     };
@@ -19,8 +20,11 @@ pub(super) fn compiled(pattern: &str) -> Regex {
 
 /// Splits a line at the ends of its sentences.
 pub(super) fn of_line(line: &str) -> Vec<&str> {
-    let quotations: Vec<std::ops::Range<usize>> = QUOTED.find_iter(line).map(|found| found.range()).collect();
-    let is_quoted = |at: usize| quotations.iter().any(|range| range.start < at && at + 1 < range.end);
+    let mut quotations = QUOTED.find_iter(line).map(|found| found.range()).peekable();
+    let mut is_quoted = |at: usize| {
+        while quotations.next_if(|range| range.end <= at + 1).is_some() {}
+        quotations.peek().is_some_and(|range| range.start < at)
+    };
     let mut parts = Vec::new();
     let mut start = 0;
     let mut letters = line.char_indices().peekable();
@@ -87,7 +91,7 @@ fn is_quoted(part: &str) -> bool {
     part.starts_with(['"', '“', '«', '„'])
 }
 
-pattern!(QUOTED, r#"(?s)"[^"\n]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|```.*?```"#);
+pattern!(QUOTED, r#"(?s)"[^"\n]*"|“[^”“\n]{0,400}”|„[^“”„\n]{0,400}[“”]|«[^»«\n]{0,400}»|```.*?```"#);
 
 /// Returns a text without its quotations and code.
 pub(super) fn unquoted(text: &str) -> String {
@@ -114,4 +118,14 @@ pub(super) fn is_open(text: &str) -> bool {
                 && (WH_ANYWHERE.is_match(sentence) || IDEAS.is_match(sentence)))
     };
     own(text).iter().any(is)
+}
+
+pattern!(
+    CHOOSES,
+    r"(?i)[?？]|\bvs\b|\b(?:versus|grade|which|what|who|best|better|prefer\w*|pick|choose|choice|select|vote|rank|classify|label|rate|decide|should|most|route|assign|determine|judge|options?|verdict|favou?rite|am [a-z]+|welche\w*|beste\w*|lieber|soll\w*|quel\w*|meilleur\w*|cu[aá]l|mejor|qual\w*|melhor|miglior\w*|quale|welke?|beste|kt[oó]r\w*|lepsz\w*|hangi\w*|какой|какая|лучше)\b|どれ|どの|哪|어느|어떤"
+);
+
+/// True if a text asks for a choice.
+pub(super) fn chooses(text: &str) -> bool {
+    CHOOSES.is_match(text)
 }

@@ -6,7 +6,23 @@ use super::sentences::{own, pattern, unquoted};
 pattern!(POLL_ID, r"(?i)\bEP-\d{8}-[0-9A-Z]{10}\b");
 pattern!(
     DRAFT,
-    r"(?i)\b(?:do not|don'?t|never|without)\s+(?:actually\s+)?(?:poll(?:ing)?|ask(?:ing)?|run(?:ning)?|start(?:ing)?|open(?:ing)?|submit(?:ting)?|send(?:ing)?|spend(?:ing)?|vote|put|call(?:ing)?)\b(?:\s+(?:it|this|that|any(?:one|body|thing)?|a|the|any|models?|polls?|to))?|\b(?:just|only|still)\s+(?:a\s+)?draft(?:ing)?\b|\bdraft only\b|\bno (?:polls?|polling|votes?|voting|action)\b(?: please| pls| needed| yet| required|[.,]|$)|\bfyi only\b|\bnot (?:asking|looking) for (?:a )?(?:votes?|polls?)\b"
+    r"(?i)(?:^|[.!?;:,\n]\s*|\b(?:please|but|and|to|you must|you should|i do|i don'?t want you to|i do not want you to)\s+)(?:do not|don'?t|never|not|avoid|stop|without|no need to)\s+(?:\w+\s+){0,2}?(?:poll(?:ing)?|ask(?:ing)?|run(?:ning)?|start(?:ing)?|open(?:ing)?|submit(?:ting)?|send(?:ing)?|creat(?:e|ing)|vote|voting|call(?:ing)? (?:the|any) models?|put it to)\b|\b(?:just|only|still)\s+(?:a\s+)?draft(?:ing)?\b|\bdraft only\b|\bno (?:polls?|polling|votes?|voting|action)\b(?: please| pls| needed| yet| required|[.,]|$)|\bfyi only\b|\bnot (?:asking|looking) for (?:a )?(?:votes?|polls?)\b|\bhold off\b|\bwait for (?:my|our) (?:ok|go|approval|confirmation)\b|\bnot (?:yet )?ready to (?:poll|ask|vote)\b|\b(?:nur|bloß) (?:ein )?entwurf\b|\b(?:noch )?nicht (?:abstimmen|fragen|befragen|umfragen|starten)\b|\bne (?:pas )?(?:lance|demande|interroge|vote)\w*|\bno (?:preguntes|votes|encuestes|lances)\b|\bnão (?:pergunte|vote|faça)\b|\bnon (?:chiedere|votare|avviare)\b|\bniet (?:stemmen|vragen)\b|\bnie (?:pytaj|głosuj)\w*|\bне (?:спрашивай|опрашивай|голосуй)\w*|\bsorma\b"
+);
+pattern!(
+    REFUSAL,
+    r"(?i)^\W*(?:(?:no|nope|hm+|sorry|stop|oh|well|ok|actually)\b[ ,.!]*)*(?:no,? thanks?(?: you)?|no thank you|never ?mind|forget (?:it|that)|cancel(?: (?:it|this|that))?|stop(?: (?:it|this))?|i(?:'ve| have)? changed my mind\b.*|not (?:now|yet|any ?more)|what do you mean|why do you ask|what\??|huh|nichts|egal|schon gut|laisse tomber|olvídalo|deixa|lascia stare|laat maar|nieważne|boşver|неважно)\W*$|^\W*(?:no|nope|sorry),? (?:thanks?|thank you|never ?mind|forget it)\b"
+);
+pattern!(
+    ABOUT_YOU,
+    r"(?i)^\W*(?:are|do|did|can|could|will|have|is there|is) (?:you|anyone|anybody|a free tier|an api)\b|^\W*(?:is|are|does|do|did|can|will|has|have) (?:your|my (?:last |latest |api |webhook |access )?(?:polls?|payments?|deposits?|keys?|account|webhooks?|batch(?:es)?|credits?|message|token)|this (?:service|api|bot|agent|poll)|the (?:service|api|results?)|results?|polls? )\b|^\W*can i (?:pay|delete|use|see|cancel|export|get|change|add) (?:by|my|this|your|the|with|an?|it)\b|^\W*do you (?:want me|speak|store|support|charge|offer|have)\b"
+);
+pattern!(
+    ASKS_OPINION,
+    r"(?i)^\W*(?:are|do|did|can|could|will|have) you (?:really |also |please |ever |all |both )?(?:prefer|think|agree|believe|like|consider|find|recommend|feel|help|please|ask|poll|let|get (?:the|me|us|some|several)|have|run|decide|pick|choose|vote|tell|know|rate|settle|take|put|check|trust|eat|drink|use|buy|hire|invite|merge|approve)\b"
+);
+pattern!(
+    TEXT_WANTED,
+    r"(?i)^\W*(?:please\s+)?(?:write|translate|explain|fix|summari[sz]e|compose|generate|implement|code|debug|rewrite|paraphrase|refactor|proofread|dear|agenda|here is my|def |import |print\(|schreib\w*|übersetz\w*|erklär\w*|écris|traduis|escribe|traduce|escreva|scrivi|traduci)\b"
 );
 pattern!(
     EFFECT,
@@ -27,11 +43,15 @@ pattern!(
 pattern!(BALANCE_WORD, r"(?i)^(?:get_?|check_?|show_?|read_?)?(?:account_?)?(?:balance|credits?|funds)");
 pattern!(
     BALANCE,
-    r"(?i)\b(?:balance|credits?|funds|money|budget|saldo|guthaben|solde|kontostand|bakiye|баланс|残高|余额|잔액)\b.{0,60}\b(?:left|remain\w*|have|account|available|api key|my|our|mein\w*|mon|mi|meu|konto|compte|cuenta|conta)\b|\b(?:my|our|remaining|current|account'?s?|available|mein\w*|mon|mi|meu|il mio)\s+(?:\w+\s+)?(?:balance|credits?|funds|saldo|guthaben|solde|kontostand)\b|\bwe (?:still )?have (?:any )?(?:credits?|funds|balance)\b|\bleft (?:on|in) (?:my|our)\b.{0,20}\baccount\b|\b(?:my|our)\b.{0,15}\baccount\b.{0,20}\b(?:hold|left|have|contain)\b|\b(?:what'?s|check|show|verify|get|read|tell me|return)\b.{0,20}\bbalance\b|^\W*balance\b|残高|余额|잔액|баланс"
+    r"(?i)\b(?:balance|credits?|funds|saldo|guthaben|solde|kontostand|bakiye|баланс|残高|余额|잔액)\b.{0,60}\b(?:left|remain\w*|have|account|available|api key|mein\w*|mon|mi|meu|konto|compte|cuenta|conta)\b|\b(?:my|our|remaining|current|account'?s?|available|mein\w*|mon|mi|meu|il mio)\s+(?:\w+\s+)?(?:balance|credits?|funds|saldo|guthaben|solde|kontostand)\b|\bwe (?:still )?have (?:any )?(?:credits?|funds|balance)\b|\bleft (?:on|in) (?:my|our)\b.{0,20}\baccount\b|\b(?:my|our)\b.{0,15}\baccount\b.{0,20}\b(?:hold|left|have|contain)\b|\b(?:what'?s|check|show|verify|get|read|tell me|return)\b.{0,20}\bbalance\b|^\W*balance\b|残高|余额|잔액|баланс"
 );
 pattern!(
     HELP,
-    r"(?i)^\W*(?:hi|hello|he+y+|hallo|hola|bonjour|salut|ciao|oi|olá|ola|yo|hiya|heya|sup|good (?:morning|evening|afternoon|day)|guten (?:tag|morgen|abend)|merhaba|cześć|hej|привет|здравствуйте|こんにちは|你好|안녕(?:하세요)?|help|help me|\?+)(?: there| all| everyone| team| zusammen)?\W*$|\bwhat (?:all )?(?:can|do) you (?:do|offer|support)\b|\bwhat (?:are|is) you(?:r (?:skills|capabilities|purpose|tasks?|pricing|prices|rates|fees?|limits?))?\b|\bhow (?:do(?:es)?|is|are|can i use) (?:this|it|the|your|you)\b.{0,20}\b(?:work|function|service|voting|poll|used?|bot|agent)\b|\bhow do i use (?:this|it|you)\b|\bwhat (?:does|do|would|will) (?:a|one|each|your|the|it|this) ?(?:single )?(?:polls?|votes?|question|service|run)?.{0,40}\bcosts?\b|\bhow much (?:does|do|is|are|would).{0,40}\b(?:polls?|votes?|costs?|charge)\b|\bwhich (?:tasks|skills|models|methods|tools|options|features|input|formats?)\b.{0,40}\b(?:you|your|take part|participate|available|offer|support)\b|\byour (?:skills|capabilities|pricing|agent card|input format|features)\b|\b(?:list|describe|explain|show)\b.{0,20}\b(?:your )?(?:skills|capabilities|what you|how you|yourself)\b|\bdo i (?:have to )?pay\b|\b(?:going to )?costs? me\b|\bwho (?:votes|is voting)\b|\bhow (?:does|do) (?:that|this|it) work\b|\bcan i use this\b|\bwhat can i use (?:you|this) for\b|\bcould your service\b|\bhow (?:would|will) (?:it|this|that) work\b|\bwhat is this\b.{0,30}\bwhat do i do\b|\b(?:limit|maximum)\b.{0,30}\b(?:options|polls?|questions)\b.{0,20}\b(?:polls?|account|day|minute|question)\b|\bwho are you\b|\bwhat is this\b\W*$|comment ça (?:marche|fonctionne)|wie funktioniert (?:das|dieser|dein|ihr|es)|was kannst du|was k[oö]nnen sie|qué puedes hacer|que puedes hacer|c[oó]mo funciona|o que (?:você|voce) faz|como funciona|cosa (?:puoi|sai) fare|come funziona|wat kun je|hoe werkt (?:dit|het|deze)|co potrafisz|jak to działa|ne yapabil|nasıl çalışıyor|что ты умеешь|как это работает|何ができ|使い方|你能做什么|怎么用|무엇을 할 수|어떻게 (?:사용|작동)"
+    r"(?i)^\W*(?:hi|hello|he+y+|hallo|hola|bonjour|salut|ciao|oi|olá|ola|yo|hiya|heya|sup|good (?:morning|evening|afternoon|day)|guten (?:tag|morgen|abend)|merhaba|cześć|hej|привет|здравствуйте|こんにちは|你好|안녕(?:하세요)?|help|help me|\?+)(?: there| all| everyone| team| zusammen)?\W*$|\bwhat (?:all )?(?:can|do) you (?:do|offer|support)\b|\bwhat (?:are|is) you(?:r (?:skills|capabilities|purpose|tasks?|pricing|prices|rates|fees?|limits?))?\b|\bhow (?:do(?:es)?|is|are|can i use) (?:this|it|the|your|you)\b.{0,20}\b(?:work|function|service|voting|poll|used?|bot|agent)\b|\bhow do i use (?:this|it|you)\b|\bwhat (?:does|do|would|will) (?:a|one|each|your|the|it|this) ?(?:single )?(?:polls?|votes?|question|service|run)?.{0,40}\bcosts?\b|\bhow much (?:does|do|is|are|would).{0,40}\b(?:polls?|votes?|costs?|charge)\b|\bwhich (?:tasks|skills|models|methods|tools|options|features|input|formats?)\b.{0,40}\b(?:you|your|take part|participate|available|offer|support)\b|\byour (?:skills|capabilities|pricing|agent card|input format|features)\b|\b(?:list|describe|explain|show)\b.{0,20}\b(?:your )?(?:skills|capabilities|what you|how you|yourself)\b|\bdo i (?:have to )?pay\b|\b(?:going to )?costs? me\b|\bwho (?:votes|is voting)\b(?: (?:here|in (?:this|your|the) polls?))?\W*$|\bhow (?:does|do) (?:that|this|it) work\b|\bcan i use this\b|\bwhat can i use (?:you|this) for\b|\bcould your service\b|\bhow (?:would|will) (?:it|this|that) work\b|\bwhat is this\b.{0,30}\bwhat do i do\b|\b(?:limit|maximum)\b.{0,30}\b(?:options|polls?|questions)\b.{0,20}\b(?:polls?|account|day|minute|question)\b|\bwho are you\b|\bwhat is this\b\W*$|comment ça (?:marche|fonctionne)|wie funktioniert (?:das|dieser|dein|ihr|es)|was kannst du|was k[oö]nnen sie|qué puedes hacer|que puedes hacer|c[oó]mo funciona|o que (?:você|voce) faz|como funciona|cosa (?:puoi|sai) fare|come funziona|wat kun je|hoe werkt (?:dit|het|deze)|co potrafisz|jak to działa|ne yapabil|nasıl çalışıyor|что ты умеешь|как это работает|何ができ|使い方|你能做什么|怎么用|무엇을 할 수|어떻게 (?:사용|작동)"
+);
+pattern!(
+    LIFE,
+    r"(?i)work-life|life balance|credit (?:score|card)|savings account|balance sheet|bank account"
 );
 pattern!(UNFILLED, r"\{\{\s*\w+\s*\}\}|<(?:question|options|insert[^>]*)>\s*$|\[(?:insert|your)[^\]]*\]");
 pattern!(
@@ -43,6 +63,8 @@ pattern!(
     RATE_NOTHING,
     r#"(?i)^\W*(?:please\s+)?(?:rate|judge|score|grade|classify|evaluate|review|rank|vote|label|poll|decide|compare)(?: on)?(?: this| that| it| these| them)?(?: pls| please| for me)?\W*$|(?i)^\W*(?:please\s+)?(?:rate|score|judge|grade)\s+(?:it|this|that)\b[^:"\n]{0,80}$|(?i)\bwhich (?:one )?of (?:them|these|those|the two) is better\b[^:"\n]{0,40}$|(?i)^\W*A or B\b[^:"\n]{0,40}$"#
 );
+
+pattern!(MINE, r"(?i)\b(?:my|our|all)\b");
 
 /// Reads a text that is about the service; `None` for questions to its models.
 pub(super) fn read(text: &str) -> Option<Reading> {
@@ -58,14 +80,21 @@ pub(super) fn read(text: &str) -> Option<Reading> {
         }
     }
     let sentences = own(&own_text);
-    let acts = sentences
-        .iter()
-        .any(|sentence| EFFECT.is_match(sentence) && OURS.is_match(sentence) && !sentence.ends_with('?'));
+    let acts = sentences.iter().any(|sentence| {
+        EFFECT.is_match(sentence)
+            && OURS.is_match(sentence)
+            && !sentence.ends_with('?')
+            && (!sentence.contains(" or ") || MINE.is_match(sentence))
+    }) && !sentences.iter().any(|sentence| sentence.ends_with('?'));
     let asks_effect = sentences.iter().any(|sentence| EFFECT.is_match(sentence) && OURS.is_match(sentence));
     if let Some(id) = POLL_ID.find(text) {
         return Some(if asks_effect { Reading::Effect } else { Reading::Poll(id.as_str().to_uppercase()) });
     }
-    if is_chat(&own_text) && !own_text.contains('?') {
+    if is_chat(&own_text)
+        && !own_text.contains(['?', '/'])
+        && !own_text.contains(" or ")
+        && !own_text.contains(" vs")
+    {
         return Some(Reading::Help);
     }
     if DRAFT.is_match(&own_text) {
@@ -78,7 +107,11 @@ pub(super) fn read(text: &str) -> Option<Reading> {
     if acts {
         return Some(Reading::Effect);
     }
-    if BALANCE.is_match(&own_text) && sentences.len() <= 3 && !own_text.contains(" or ") {
+    if BALANCE.is_match(&own_text)
+        && !LIFE.is_match(&own_text)
+        && sentences.len() <= 3
+        && !own_text.contains(" or ")
+    {
         return Some(Reading::Balance);
     }
     HELP.is_match(&own_text).then_some(Reading::Help)
@@ -110,4 +143,28 @@ pub(super) fn is_chat(text: &str) -> bool {
 /// True if the text asks to rate something that it does not contain.
 pub(super) fn rates_nothing(text: &str) -> bool {
     RATE_NOTHING.is_match(text)
+}
+
+/// True if the text says that nobody is to be asked.
+pub(super) fn declines(text: &str) -> bool {
+    DRAFT.is_match(&unquoted(text))
+}
+
+/// True if the text refuses to answer a question of the service.
+pub(super) fn refuses(text: &str) -> bool {
+    REFUSAL.is_match(text.trim())
+}
+
+/// True for a single question about this service.
+pub(super) fn is_about_service(text: &str) -> bool {
+    let own_text = unquoted(text);
+    own(&own_text).len() == 1
+        && own_text.len() < 160
+        && ABOUT_YOU.is_match(&own_text)
+        && !ASKS_OPINION.is_match(&own_text)
+}
+
+/// True if the text wants a text, and no vote.
+pub(super) fn wants_a_text(text: &str) -> bool {
+    TEXT_WANTED.is_match(text) && !super::request::is_talk(&unquoted(text), usize::MAX)
 }

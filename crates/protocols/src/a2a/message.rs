@@ -45,7 +45,7 @@ impl Sent<'_> {
                 let found = [misplaced(&data), unknown.err()].into_iter().flatten().reduce(Fault::and);
                 // JSON of another service in a text is read as a text.
                 if found.is_some()
-                    && is_foreign(&data, entry)
+                    && is_foreign(&data)
                     && named.is_none()
                     && known.is_empty()
                     && let Some(words) = words(self.parts)
@@ -81,28 +81,9 @@ impl Sent<'_> {
     }
 }
 
-/// True if no argument of the operation but the question is in the data, and none that sounds like a limit.
-fn is_foreign(data: &Map<String, Value>, entry: &Entry) -> bool {
-    const LIMITS: [&str; 13] = [
-        "cost",
-        "budget",
-        "spend",
-        "price",
-        "usd",
-        "private",
-        "exclude",
-        "dry",
-        "threshold",
-        "model",
-        "max",
-        "limit",
-        "confiden",
-    ];
-    let own = entry.input().get("properties").and_then(Value::as_object);
-    let is_own = |name: &str| own.is_some_and(|own| own.contains_key(name));
-    let is_question = |name: &str| name == "question" || name == "prompt";
-    let limits = |name: &str| LIMITS.iter().any(|limit| name.to_lowercase().contains(limit));
-    data.keys().all(|name| is_question(name) || !(is_own(name) || limits(name)))
+/// True if no field of the data is lost when it is read as a text.
+fn is_foreign(data: &Map<String, Value>) -> bool {
+    data.keys().all(|name| name != "options" && ep_tools::reader::is_harmless_field(name))
 }
 
 /// Returns the poll of a text that names a question and its choices.

@@ -1,0 +1,106 @@
+//! The limits of a poll in plain words: its cost, and who may read it. A limit that cannot be read is refused, never lost.
+
+use super::Terms;
+use super::sentences::{of_line, pattern, unquoted};
+
+pattern!(
+    /// Words of the cost of a poll, in a request.
+    COST,
+    r"(?i)\b(?:spend(?:ing)?|budget|max(?:imum)?|costs?|limit|price|pay|usd|dollars?|cents?|euros?)\b|[$€£]\s?\d|\d\s?[$€£]"
+);
+pattern!(
+    /// A limit of the cost that can be read.
+    MOST,
+    r"(?i)^\W*(?:(?:please|and|but)[ ,]+)*(?:spend|pay|use|cost|(?:the )?(?:max(?:imum)? cost|budget|cost limit|limit)(?: is| of)?)\s*[:=]?\s*(?:at most|no more than|not more than|max(?:imum)?|up to)?\s*(?:us)?\$\s?(\d{1,4}(?:\.\d{1,6})?)(?:\s*(?:usd|in total|for (?:it|this)|on (?:it|this)))?\W*$"
+);
+pattern!(
+    /// Words that ask for a private poll.
+    SECRECY,
+    r"(?i)\b(?:private(?:ly)?|confidential(?:ly)?|secret(?:ly)?|visibility|public(?:ly)?|publish\w*|privat|vertraulich|geheim|öffentlich|priv[ée]e?|confidentiel\w*|privad[oa]|confidencial|privato|riservat\w*|privé|vertrouwelijk|prywatn\w*|gizli|приватн\w*|секретн\w*)\b|非公開|秘密|保密|비공개|비밀"
+);
+pattern!(
+    /// A request for a private poll that can be read.
+    PRIVATE,
+    r"(?i)^\W*(?:(?:please|and|but)[ ,]+)*(?:(?:keep|make|treat|hold) (?:it|this|the (?:poll|results?|votes?)|this poll|my poll) (?:private|confidential|secret)|(?:the (?:poll|results?|votes?)|it|this) (?:must|should) (?:be|stay|remain) (?:private|confidential|secret)|(?:do not|don't) (?:publish|share) (?:it|this|the (?:poll|results?|votes?))|private(?: poll)?)(?: please| pls)?\W*$"
+);
+pattern!(
+    /// Words that choose models, or another kind of poll.
+    CHOICE_OF_MODELS,
+    r"(?i)(?:^|\s)(?:only|just|exclude|excluding|except|without|no|not|skip|avoid|at most|up to|no more than)\b[^.?!\n]{0,30}\b(?:models?|llms?|claude|gpt\S*|openai|anthropic|gemini|llama|mistral|grok|qwen|deepseek|providers?|preset|panel)\b|\b(?:models?|preset|panel|providers?|voters)\s*[:=]"
+);
+pattern!(
+    /// Words of a poll that is not to be opened, or is only priced.
+    DRY,
+    r"(?i)\bdry[ -]?run\b|\b(?:estimate|price|quote)\b[^.?!\n]{0,20}\b(?:poll|vote|it|this)\b|\bhow much would (?:it|this)\b");
+
+/// Returns a text without the sentences that limit its poll, and the limits; `None` if a sentence seems to have a limit that cannot
+/// be read.
+pub(super) fn split(text: &str) -> Option<(String, Terms)> {
+    let mut terms = Terms::default();
+    let mut is_code = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        if is_code || line.trim_start().starts_with(['>', '|', '`']) || super::lists::is_item(line) {
+            lines.push(line.to_owned());
+            continue;
+        }
+        let mut rest = String::new();
+        for sentence in of_line(line) {
+            let own = unquoted(sentence);
+            // "Keep it private, and spend at most $0.20."
+            let parts: Vec<&str> =
+                own.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
+            let read = |part: &&str| MOST.is_match(part) || PRIVATE.is_match(part);
+            if !parts.is_empty() && parts.iter().all(read) {
+                for part in parts {
+                    terms.private |= PRIVATE.is_match(part);
+                    let most = MOST.captures(part).and_then(|found| found[1].parse().ok());
+                    terms.max_cost_usd = terms.max_cost_usd.or(most);
+                }
+                continue;
+            }
+            if is_unread(&own) {
+                return None;
+            }
+            rest.push_str(sentence);
+        }
+        if rest == line || !rest.trim().is_empty() {
+            lines.push(rest);
+        }
+    }
+    terms.max_cost_usd = terms.max_cost_usd.filter(|most| *most > 0.0);
+    Some((lines.join("\n"), terms))
+}
+
+/// True if a sentence, or the request before its question, seems to limit the poll.
+fn is_unread(sentence: &str) -> bool {
+    let asks = sentence.trim_end().ends_with(['?', '？']);
+    let request = match sentence.split_once([':', '：']) {
+        Some((request, _)) => request,
+        None if asks => return REQUEST_LIMIT.is_match(sentence),
+        None => sentence,
+    };
+    let is_request = super::request::is_talk(request, 30) || super::request::is_request(request);
+    let limits = COST.is_match(request) || SECRECY.is_match(request) || CHOICE_OF_MODELS.is_match(request);
+    DRY.is_match(request)
+        || (is_request && limits)
+        || (!asks && STARTS_LIMIT.is_match(sentence))
+        || (!asks && COMMANDS_SECRECY.is_match(sentence))
+}
+
+pattern!(
+    /// A request in a question that limits the poll.
+    REQUEST_LIMIT,
+    r"(?i)\b(?:ask|poll|survey|have|let)\b[^?]{0,40}\b(?:privately|confidentially|secretly|only)\b|\b(?:privately|confidentially)\b"
+);
+pattern!(
+    /// A sentence that begins as a limit.
+    STARTS_LIMIT,
+    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|no more than|max(?:imum)?(?: cost| budget)?\b|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=])"
+);
+pattern!(
+    /// A command about who may read something.
+    COMMANDS_SECRECY,
+    r"(?i)^\W*(?:(?:please|and|but|bitte|por favor)[ ,]+)*(?:keep|make|treat|hold|don'?t|do not|halte\w*|behandle\w*|garde\w*|mant[eé]n\w*|mantenha|tieni|houd)\b[^.?!\n]{0,40}\b(?:private|confidential(?:ly)?|secret|public|publish|share|privat|vertraulich|geheim|priv[ée]e?|confidentiel\w*|privad[oa]|confidencial|privato|privé)\b|\b(?:poll|results?|votes?)\b[^.?!\n]{0,20}\b(?:must|should|has to)\b[^.?!\n]{0,20}\b(?:private|confidential|secret)\b"
+);
