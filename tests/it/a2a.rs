@@ -464,6 +464,8 @@ async fn plain_words_reach_their_operation() {
     let before = polls().await;
     let draft = said("Do not poll anyone, I am only drafting: is tea or coffee better?").await;
     assert!(text_of(&draft).starts_with("Nobody was asked"), "{draft}");
+    let code = said("Fix this: def f(x): return [x, y]").await;
+    assert_eq!(code["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{code}");
     assert_eq!(polls().await, before);
 }
 

@@ -175,7 +175,9 @@ fn words_after(known: &Map<String, Value>, words: &str, rest: &str) -> Result<Ma
     if waits_for_options && let Some(options) = listed(rest) {
         return Ok(Map::from_iter([("options".to_owned(), json!(Vec::from(options)))]));
     }
+    let read = reader::read_question(words);
     if rest.trim_end().ends_with(']')
+        && matches!(read, Reading::Question(_))
         && let Ok((question, Some(options))) = combined(rest)
     {
         let mut fields = question_of(question.as_str())?;
@@ -183,7 +185,7 @@ fn words_after(known: &Map<String, Value>, words: &str, rest: &str) -> Result<Ma
         return Ok(fields);
     }
     let is_question = |text: &str| text.trim_end().ends_with(['?', '？']);
-    let read = match reader::read_question(words) {
+    let read = match read {
         Reading::Question(read) if has_options && read.choices == reader::Choices::Open => {
             return question_of(&read.question);
         }
