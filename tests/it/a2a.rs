@@ -493,8 +493,15 @@ async fn what_plain_words_lack_is_asked_for() {
         message["message"]["taskId"] = waiting["result"]["task"]["id"].clone();
         client.rpc("/api/a2a", "SendMessage", message).await.expect(200)["result"]["task"].clone()
     };
-    for (at, text) in
-        ["No, thanks", "Sorry, never mind.", "Do not poll this, I was only drafting"].into_iter().enumerate()
+    for (at, text) in [
+        "No, thanks",
+        "Sorry, never mind.",
+        "Do not poll this, I was only drafting",
+        "I don't know, you decide",
+        "Nein, danke",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let task = next(&format!("n{at}"), text).await;
         assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{text}: {task}");

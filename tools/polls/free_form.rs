@@ -128,7 +128,11 @@ pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> Pa
                     let read = words_after(&known, words, &rest);
                     (known, read)
                 }
-                Err(fault) => (known.clone(), Err(fault)),
+                // The next message must not open a public poll instead.
+                Err(fault) => {
+                    let private = Terms { private: reader::asks_for_secrecy(words), ..Terms::default() };
+                    (with(known, fields_of(private)), Err(fault))
+                }
             };
             match read {
                 Ok(parsed) => with(&known, parsed),
@@ -233,16 +237,36 @@ fn question_of(text: &str) -> Result<Map<String, Value>, Fault> {
     Ok(Map::from_iter([("question".to_owned(), json!(String::from(question)))]))
 }
 
-/// Parses options without a question: `[Tea, Coffee]`, `Tea, Coffee`, `Tea or Coffee`, or one per line.
+/// Parses options without a question: `[Tea, Coffee]`, `Tea, Coffee`, `Tea or Coffee`, or one per line. A part that is no option, as in
+/// "I don't know, you decide", makes it none.
 fn listed(words: &str) -> Option<FreeOptions> {
+    /// Words of the sender and not of options.
+    const OTHERS: &str = "i you it me we my your please thank thanks sorry yes no hello hi hey ok okay know think choose decide mind \
+        whatever surprise idea maybe private max most spend only do can could would should is are what why how this that not \
+        stop cancel abort danke nein ja weiß merci oui non gracias sí";
     let words = words.trim().trim_start_matches('[').trim_end_matches([']', '.', '?']);
-    if words.contains('[') {
+    if words.contains(['[', '$', '€']) || words.contains("://") || words.contains(':') {
         return None;
     }
     let commas = words.replace(" or ", ",").replace('\n', ",");
-    let options = commas.split(',').map(|option| option.trim().trim_start_matches(['-', '*', ' ']));
-    let options: Vec<&str> = options.filter(|option| !option.is_empty()).collect();
-    FreeOptions::new(&options).ok()
+    let bare = |option: &'_ str| {
+        let option = option.trim().trim_start_matches(['-', '*', '•', ' ']);
+        let number = option.trim_start_matches(|mark: char| mark.is_ascii_digit());
+        let option = if number.len() < option.len() {
+            number.strip_prefix(['.', ')']).unwrap_or(option)
+        } else {
+            option
+        };
+        option.trim().trim_matches('"').to_owned()
+    };
+    let options: Vec<String> = commas.split(',').map(bare).filter(|option| !option.is_empty()).collect();
+    let is_other = |word: &str| {
+        let word = word.trim_matches(|mark: char| !mark.is_alphanumeric()).to_lowercase();
+        word.contains(['\'', '’']) || OTHERS.split_whitespace().any(|other| other == word)
+    };
+    let is_option =
+        |option: &String| option.split_whitespace().count() <= 6 && !option.split_whitespace().any(is_other);
+    if options.iter().all(is_option) { FreeOptions::new(&options).ok() } else { None }
 }
 
 /// Parses `Question? [Option A, Option B]`.

@@ -37,7 +37,10 @@ pub(super) fn is_harmless(name: &str) -> bool {
     HARMLESS.split_whitespace().any(|harmless| harmless.eq_ignore_ascii_case(name))
 }
 
-pattern!(FIELD, r#"["']([A-Za-z_]\w*)["']\s*:|(?:^|[{,(\s])([A-Za-z_]\w*)\s*[:=]\s*["'\[{\d]"#);
+pattern!(
+    FIELD,
+    r#"["']([A-Za-z_]\w*)["']\s*:|(?:^|[{,(\s])([A-Za-z_]\w*)\s*[:=]|[,{]\s*([A-Za-z_]\w*)\s*[,})]"#
+);
 pattern!(TAG, r"</?([A-Za-z_]\w*)[^<>]*>");
 
 /// Reads an object, a call or tags. One with another field than harmless ones is refused, because the field would be lost.
@@ -52,6 +55,11 @@ pub(super) fn read(text: &str) -> Option<Reading> {
     if let Some(found) = TAG_QUESTION.captures(text) {
         let options: Vec<String> =
             TAG_OPTION.captures_iter(text).map(|found| found[1].trim().to_owned()).collect();
+        let others = TAG_QUESTION.replace(text, "\n").into_owned();
+        let others = TAG.replace_all(&TAG_OPTION.replace_all(&others, "\n"), "\n").into_owned();
+        if limits_before(&others) {
+            return Some(Reading::Incomplete(Missing::Json));
+        }
         return (options.len() >= 2).then(|| super::with_choices(&found[2], Choices::Options(options)));
     }
     let labels: Vec<String> = TAG_LABEL.captures_iter(text).map(|found| found[1].to_owned()).collect();
@@ -77,12 +85,18 @@ fn object(text: &str) -> Option<Reading> {
     if body.starts_with("{{") {
         return None;
     }
-    let mut names = FIELD.captures_iter(body).filter_map(|found| found.get(1).or_else(|| found.get(2)));
+    let mut names = FIELD.captures_iter(body).filter_map(|found| found.iter().skip(1).flatten().next());
     if names.any(|name| !is_harmless(name.as_str())) || limits_before(&text[..start]) {
         return Some(Reading::Incomplete(Missing::Json));
     }
     let key = KEY.find(body)?;
     let question = value(&body[key.end()..])?;
+    // The values of other fields are not read: one with a limit is refused.
+    let values =
+        body.replace(&question, "").replace(['"', '\'', '{', '}', '[', ']', '(', ')', ',', ':', '='], "\n");
+    if limits_before(&values) {
+        return Some(Reading::Incomplete(Missing::Json));
+    }
     let options = OPTIONS_KEY.find(body).map(|key| {
         let list = &body[key.end()..];
         let end = list.find([']', ')', '}']).unwrap_or(list.len());

@@ -42,6 +42,11 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
     for line in text.lines() {
         is_code ^= line.trim_start().starts_with("```");
         if is_code || line.trim_start().starts_with(['>', '|', '`']) || super::lists::is_item(line) {
+            let bare = line.trim_start_matches(|mark: char| !mark.is_alphabetic());
+            let limits = [&*MOST, &*PRIVATE, &*STARTS_LIMIT, &*COMMANDS_SECRECY];
+            if !bare.trim_end().ends_with('?') && limits.iter().any(|pattern| pattern.is_match(bare)) {
+                return None;
+            }
             lines.push(line.to_owned());
             continue;
         }
@@ -56,7 +61,11 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
                 for part in parts {
                     terms.private |= PRIVATE.is_match(part);
                     let most = MOST.captures(part).and_then(|found| found[1].parse().ok());
-                    terms.max_cost_usd = terms.max_cost_usd.or(most);
+                    // The lowest of several counts.
+                    terms.max_cost_usd = match (terms.max_cost_usd, most) {
+                        (Some(one), Some(other)) => Some(f64::min(one, other)),
+                        (one, other) => one.or(other),
+                    };
                 }
                 continue;
             }
@@ -69,7 +78,9 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
             lines.push(rest);
         }
     }
-    terms.max_cost_usd = terms.max_cost_usd.filter(|most| *most > 0.0);
+    if terms.max_cost_usd == Some(0.0) {
+        return None;
+    }
     Some((lines.join("\n"), terms))
 }
 
@@ -81,10 +92,15 @@ fn is_unread(sentence: &str) -> bool {
         None if asks => return REQUEST_LIMIT.is_match(sentence),
         None => sentence,
     };
+    let is_label = request.split_whitespace().count() <= 3 && SETTINGS.is_match(request);
+    if is_label && sentence.len() > request.len() {
+        return true;
+    }
     let is_request = super::request::is_talk(request, 30) || super::request::is_request(request);
     let limits = COST.is_match(request) || SECRECY.is_match(request) || CHOICE_OF_MODELS.is_match(request);
     DRY.is_match(request)
-        || (is_request && limits)
+        || (is_request && (limits || NEGATES.is_match(request)))
+        || ((!asks || request.len() < sentence.len()) && STARTS_LIMIT.is_match(request))
         || (!asks && STARTS_LIMIT.is_match(sentence))
         || (!asks && COMMANDS_SECRECY.is_match(sentence))
 }
@@ -92,15 +108,25 @@ fn is_unread(sentence: &str) -> bool {
 pattern!(
     /// A request in a question that limits the poll.
     REQUEST_LIMIT,
-    r"(?i)\b(?:ask|poll|survey|have|let)\b[^?]{0,40}\b(?:privately|confidentially|secretly|only)\b|\b(?:privately|confidentially)\b"
+    r"(?i)\b(?:ask|poll|survey|have|let)\b[^?]{0,40}\b(?:privately|confidentially|secretly|only)\b|\b(?:privately|confidentially)\b|\bkeep (?:it|this) (?:private|secret|confidential)\b|^\W*private (?:poll|vote)\b|[(\[]private[)\]]|^\W*/?\w*\s*private\b[^?]{0,4}$|\bdry[ _-]?run\b|\b(?:spend|pay)\b[^?]{0,24}\$|[,(]\s*(?:max|under|at most)\b[^?]{0,8}[$\d]|\bfor under \$|\bkeep this private\b"
 );
 pattern!(
     /// A sentence that begins as a limit.
     STARTS_LIMIT,
-    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|no more than|max(?:imum)?(?: cost| budget)?\b|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=])"
+    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?(?: cost| budget)?\b|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|\S+(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|validate only|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
 );
 pattern!(
     /// A command about who may read something.
     COMMANDS_SECRECY,
     r"(?i)^\W*(?:(?:please|and|but|bitte|por favor)[ ,]+)*(?:keep|make|treat|hold|don'?t|do not|halte\w*|behandle\w*|garde\w*|mant[eé]n\w*|mantenha|tieni|houd)\b[^.?!\n]{0,40}\b(?:private|confidential(?:ly)?|secret|public|publish|share|privat|vertraulich|geheim|priv[ée]e?|confidentiel\w*|privad[oa]|confidencial|privato|privé)\b|\b(?:poll|results?|votes?)\b[^.?!\n]{0,20}\b(?:must|should|has to)\b[^.?!\n]{0,20}\b(?:private|confidential|secret)\b"
+);
+pattern!(
+    /// The label of settings: "Settings: private".
+    SETTINGS,
+    r"(?i)^\W*(?:settings?|instructions?|notes?(?: to .*)?|constraints?|limits?|cap|privacy|public|private|in private|visibility|terms|config\w*|parameters|keep it private)\W*$"
+);
+pattern!(
+    /// A negation in a request.
+    NEGATES,
+    r"(?i)\b(?:not|never|no|don'?t|doesn'?t|without|except|nicht|kein\w*|niemand\w*|ohne|pas|jamais|sans|sin|nunca|não|sem|non|senza|niet|geen|nie|żadn\w*|не|ни)\b|ないで|不要|别|지 마"
 );

@@ -121,6 +121,11 @@ pub fn split_limits(text: &str) -> Option<(String, Terms)> {
     if is_long(text) { Some((text.to_owned(), Terms::default())) } else { limits::split(&plain(text)) }
 }
 
+/// True if a text has a word about who may read something.
+pub fn asks_for_secrecy(text: &str) -> bool {
+    !is_long(text) && limits::SECRECY.is_match(text)
+}
+
 /// True if a text answers a question of the service with a refusal: "no thanks", "never mind".
 pub fn refuses(text: &str) -> bool {
     !is_long(text) && (service::declines(text) || service::refuses(text))
@@ -299,17 +304,17 @@ mod tests {
     }
 
     /// Sets of a hundred messages, each by somebody who had not seen the reader. It was changed after all but the held-out set had
-    /// been read; before, it read 81 and 80 of the fifth and sixth set.
+    /// been read; before, it read 81 and 80 of the fifth and sixth set. Refusing limits that it cannot read costs two to seven of a set.
     #[test]
     fn messages_of_people_and_agents_are_read() {
         for (name, set, least, harmless) in [
-            ("one", include_str!("../../tests/it/messages/one.json"), 94, true),
-            ("two", include_str!("../../tests/it/messages/two.json"), 94, true),
-            ("three", include_str!("../../tests/it/messages/three.json"), 85, true),
-            ("four", include_str!("../../tests/it/messages/four.json"), 90, true),
+            ("one", include_str!("../../tests/it/messages/one.json"), 93, true),
+            ("two", include_str!("../../tests/it/messages/two.json"), 87, true),
+            ("three", include_str!("../../tests/it/messages/three.json"), 82, true),
+            ("four", include_str!("../../tests/it/messages/four.json"), 89, true),
             ("five", include_str!("../../tests/it/messages/five.json"), 92, true),
-            ("six", include_str!("../../tests/it/messages/six.json"), 83, true),
-            ("held out", include_str!("../../tests/it/messages/held_out.json"), 83, false),
+            ("six", include_str!("../../tests/it/messages/six.json"), 82, true),
+            ("held out", include_str!("../../tests/it/messages/held_out.json"), 81, false),
         ] {
             let (right, harmful) = judged(set);
             println!("{name}: {right} right, {} harmful", harmful.len());
@@ -427,10 +432,19 @@ mod tests {
             "\".\" ",
             "\"a\". ",
             "Is it a for or for ",
+            "e.g. ",
+            "1. ",
             "word: x\n",
         ] {
             let text: String = part.repeat(MAX_CHARS / part.chars().count());
             let _ = read(&text);
+            // Marks after a long run of spaces.
+            let padded = format!(
+                "\"x\n\"{}{}?",
+                " ".repeat(MAX_CHARS / 2),
+                part.repeat(MAX_CHARS / 2 / part.chars().count())
+            );
+            let _ = read(&padded);
         }
     }
 }

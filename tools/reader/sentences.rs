@@ -26,9 +26,13 @@ pub(super) fn of_line(line: &str) -> Vec<&str> {
         quotations.peek().is_some_and(|range| range.start < at)
     };
     let mut parts = Vec::new();
-    let mut start = 0;
+    // The sentence begins at `start`, its first letter stands at `first`.
+    let (mut start, mut first) = (0, None);
     let mut letters = line.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
+        if first.is_none() && !letter.is_whitespace() {
+            first = Some(at);
+        }
         let is_wide = matches!(letter, '。' | '？' | '！');
         if (!is_wide && !matches!(letter, '.' | '?' | '!')) || is_quoted(at) {
             continue;
@@ -37,13 +41,17 @@ pub(super) fn of_line(line: &str) -> Vec<&str> {
             letters.next();
         }
         let Some(&(next, space)) = letters.peek() else { break };
-        let part = line[start..next].trim();
+        if !is_wide && !space.is_whitespace() {
+            continue;
+        }
+        let last = line[start..next].rsplit(char::is_whitespace).next().unwrap_or_default();
         let is_number = letter == '.'
-            && part.len() < 4
-            && part.trim_end_matches('.').ends_with(|digit: char| digit.is_ascii_digit());
-        if (is_wide || space.is_whitespace()) && !is_abbreviation(part) && !is_number {
+            && last.len() < 4
+            && next - first.unwrap_or(start) == last.len()
+            && last.trim_end_matches('.').ends_with(|digit: char| digit.is_ascii_digit());
+        if !is_abbreviation(last) && !is_number {
             parts.push(&line[start..next]);
-            start = next;
+            (start, first) = (next, None);
         }
     }
     parts.push(&line[start..]);
@@ -54,10 +62,9 @@ pub(super) fn of_line(line: &str) -> Vec<&str> {
 /// Marks that close a sentence with its end.
 const CLOSING: &[char] = &['.', '?', '!', '"', '”', ')', '»', '\'', '。', '？', '！'];
 
-fn is_abbreviation(text: &str) -> bool {
-    let last = text.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+fn is_abbreviation(word: &str) -> bool {
     matches!(
-        last.as_str(),
+        word.to_lowercase().as_str(),
         "vs."
             | "e.g."
             | "i.e."
