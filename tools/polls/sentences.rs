@@ -6,6 +6,7 @@
 use ep_kernel::PollState;
 use ep_polling::contested::is_low_share;
 use ep_polling::counted::counted;
+use ep_polling::text::capitalized;
 use ep_polling::{ModelCounts, NamedTally, NoAnswer, PassResult, ScaleResult, TerminationReason};
 use ep_store::Closing;
 
@@ -294,11 +295,6 @@ fn listed(items: &[String]) -> String {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => items.concat(),
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 #[cfg(test)]

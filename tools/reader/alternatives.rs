@@ -1,8 +1,10 @@
 //! Options that a sentence names: "tea or coffee", "A, B or C", "X vs Y".
 
+use ep_polling::text::capitalized;
+
 use super::sentences::{own, pattern};
 
-/// What a sentence with an "or" names.
+/// Result of reading a sentence with an "or".
 #[derive(Debug)]
 pub(super) enum Found {
     /// Options.
@@ -13,6 +15,16 @@ pub(super) enum Found {
     Unclear,
     /// Nothing.
     None,
+}
+
+impl Found {
+    /// Returns the options, if there are some.
+    pub(super) const fn options(&self) -> Option<&Vec<String>> {
+        match self {
+            Self::Options(options) => Some(options),
+            _ => None,
+        }
+    }
 }
 
 pattern!(OR_ENGLISH, r"(?i),?\s+(?:or|vs\.?|versus)\s+(?:just |rather |maybe |else )?");
@@ -215,21 +227,22 @@ fn listed(sentence: &str, asks: bool) -> Found {
         .map_or(sentence, |found| &sentence[found.end()..]);
     // The list is on one side of a colon or a dash.
     let sentence = &masked(sentence);
+    let or = or_word(sentence);
     let mut part: &str = sentence;
     let mut is_whole = false;
     for mark in [": ", "：", " — ", " – ", " - ", "; "] {
         if let Some((head, list)) = part.rsplit_once(mark) {
-            if or_word(sentence).is_match(list) {
+            if or.is_match(list) {
                 (part, is_whole) = (list, true);
-            } else if or_word(sentence).is_match(head) {
+            } else if or.is_match(head) {
                 part = head;
             }
         }
     }
     if let Some((head, list)) = part.split_once(", ")
         && LEADS.is_match(head)
-        && !or_word(sentence).is_match(head)
-        && or_word(sentence).is_match(list)
+        && !or.is_match(head)
+        && or.is_match(list)
         && !AUX.is_match(list)
     {
         (part, is_whole) = (list, true);
@@ -504,8 +517,7 @@ fn capital(option: &str) -> String {
     if first.chars().any(char::is_uppercase) {
         return option.to_owned();
     }
-    let mut letters = option.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    capitalized(option)
 }
 
 pattern!(

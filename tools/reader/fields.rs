@@ -57,7 +57,7 @@ pub(super) fn read(text: &str) -> Option<Reading> {
             TAG_OPTION.captures_iter(text).map(|found| found[1].trim().to_owned()).collect();
         let others = TAG_QUESTION.replace(text, "\n").into_owned();
         let others = TAG.replace_all(&TAG_OPTION.replace_all(&others, "\n"), "\n").into_owned();
-        if limits_before(&others) {
+        if has_limits(&others) {
             return Some(Reading::Incomplete(Missing::Json));
         }
         return (options.len() >= 2).then(|| super::with_choices(&found[2], Choices::Options(options)));
@@ -86,7 +86,7 @@ fn object(text: &str) -> Option<Reading> {
         return None;
     }
     let mut names = FIELD.captures_iter(body).filter_map(|found| found.iter().skip(1).flatten().next());
-    if names.any(|name| !is_harmless(name.as_str())) || limits_before(&text[..start]) {
+    if names.any(|name| !is_harmless(name.as_str())) || has_limits(&text[..start]) {
         return Some(Reading::Incomplete(Missing::Json));
     }
     let key = KEY.find(body)?;
@@ -94,7 +94,7 @@ fn object(text: &str) -> Option<Reading> {
     // The values of other fields are not read: one with a limit is refused.
     let values =
         body.replace(&question, "").replace(['"', '\'', '{', '}', '[', ']', '(', ')', ',', ':', '='], "\n");
-    if limits_before(&values) {
+    if has_limits(&values) {
         return Some(Reading::Incomplete(Missing::Json));
     }
     let options = OPTIONS_KEY.find(body).map(|key| {
@@ -125,8 +125,8 @@ fn object(text: &str) -> Option<Reading> {
     }
 }
 
-/// True if the words before an object limit the poll.
-fn limits_before(words: &str) -> bool {
+/// True if words around the question and its options limit the poll.
+fn has_limits(words: &str) -> bool {
     super::limits::split(words).is_none_or(|(_, terms)| terms != super::Terms::default())
 }
 

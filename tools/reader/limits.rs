@@ -1,7 +1,7 @@
 //! The limits of a poll in plain words: its cost, and who may read it. A limit that cannot be read is refused, never lost.
 
 use super::Terms;
-use super::sentences::{of_line, pattern, unquoted};
+use super::sentences::{lines_with_code, of_line, pattern, unquoted};
 
 pattern!(
     /// Words of the cost of a poll, in a request.
@@ -37,10 +37,8 @@ pattern!(
 /// be read.
 pub(super) fn split(text: &str) -> Option<(String, Terms)> {
     let mut terms = Terms::default();
-    let mut is_code = false;
     let mut lines = Vec::new();
-    for line in text.lines() {
-        is_code ^= line.trim_start().starts_with("```");
+    for (line, is_code) in lines_with_code(text) {
         if is_code || line.trim_start().starts_with(['>', '|', '`']) || super::lists::is_item(line) {
             let bare = line.trim_start_matches(|mark: char| !mark.is_alphabetic());
             let limits = [&*MOST, &*PRIVATE, &*STARTS_LIMIT, &*COMMANDS_SECRECY];
@@ -113,7 +111,7 @@ pattern!(
 pattern!(
     /// A sentence that begins as a limit.
     STARTS_LIMIT,
-    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?(?: cost| budget)?\b|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|\S+(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|validate only|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
+    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?(?: cost| budget)?\b|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|\S+(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
 );
 pattern!(
     /// A command about who may read something.

@@ -1,6 +1,6 @@
 //! Lists of options: lines with marks, marks in a line, tables, and lists after a word such as "options".
 
-use super::sentences::pattern;
+use super::sentences::{lines_with_code, of_line, pattern};
 
 pattern!(
     MARK,
@@ -64,18 +64,8 @@ pub(super) fn block(text: &str) -> Option<(String, Vec<String>)> {
     if let Some(found) = table(text) {
         return Some(found);
     }
-    let lines: Vec<&str> = text.lines().filter(|line| !ANSWER_LABEL.is_match(line)).collect();
-    let mut is_code = false;
-    let code: Vec<bool> = lines
-        .iter()
-        .map(|line| {
-            if line.trim_start().starts_with("```") {
-                is_code = !is_code;
-                return true;
-            }
-            is_code
-        })
-        .collect();
+    let (lines, code): (Vec<&str>, Vec<bool>) =
+        lines_with_code(text).filter(|(line, _)| !ANSWER_LABEL.is_match(line)).unzip();
     let mut best: Option<(usize, usize, Vec<String>)> = None;
     let mut at = 0;
     while at < lines.len() {
@@ -249,11 +239,8 @@ pub(super) fn inline(text: &str) -> Option<(String, Vec<String>)> {
             let to = run.get(at + 1).map_or(line.len(), |next| next.0);
             let mut option = line[*from..to].trim();
             if at + 1 == run.len() {
-                option = super::sentences::of_line(option)
-                    .first()
-                    .copied()
-                    .unwrap_or(option)
-                    .trim_end_matches(['?', '!', '.', ' ']);
+                option =
+                    of_line(option).first().copied().unwrap_or(option).trim_end_matches(['?', '!', '.', ' ']);
                 option = TAIL.find(option).map_or(option, |tail| &option[..tail.start()]);
             }
             let option = option.trim_end_matches([',', ';', '.', ' ']);
@@ -306,8 +293,7 @@ pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
     }
     for found in INTRODUCED.captures_iter(text) {
         // The list ends with its sentence.
-        let list = super::sentences::of_line(&found[1])[0];
-        if let Some(options) = split(list) {
+        if let Some(options) = of_line(&found[1]).first().and_then(|list| split(list)) {
             return Some(options);
         }
     }
@@ -372,14 +358,8 @@ pattern!(
     r"(?i)^(?:(?:response|answer|reply|summary|assistant|candidate|option|text|translation|version|headline|model|output|draft)\s+)?(?:[A-Da-d]|[1-9]|\([ivx]+\))$|(?i)^(?:(?:a )?tie|both|neither|equal(?:ly good)?|draw|none|unsure|about the same|same|no difference)$"
 );
 
-/// Returns the options that name texts of the message: "A, B or tie".
-pub(super) fn names(text: &str) -> Option<Vec<String>> {
-    let options = introduced(text).or_else(|| match super::alternatives::read(text) {
-        super::alternatives::Found::Options(options) => Some(options),
-        _ => None,
-    })?;
-    let named = options.iter().filter(|option| NAMES.is_match(option)).count();
-    let is_long = text.len() > 80;
-    (named == options.len() && is_long && options.iter().any(|option| option.split_whitespace().count() <= 2))
-        .then_some(options)
+/// True if the options name texts of the message: "A, B or tie".
+pub(super) fn are_names(options: &[String], text: &str) -> bool {
+    let is_short = |option: &String| option.split_whitespace().count() <= 2;
+    text.len() > 80 && options.iter().all(|option| NAMES.is_match(option)) && options.iter().any(is_short)
 }

@@ -19,7 +19,7 @@ use alternatives::Found;
 /// Maximum number of characters that are read.
 pub const MAX_CHARS: usize = 20_000;
 
-/// What a text asks for.
+/// The request of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reading {
     /// A question for the models.
@@ -28,7 +28,7 @@ pub enum Reading {
     Poll(String),
     /// The balance of the account.
     Balance,
-    /// What the service does, and what it costs. Also for thanks and greetings.
+    /// An explanation of the service and its costs. Also for thanks and greetings.
     Help,
     /// Nothing: the text says that nobody is to be asked.
     Draft,
@@ -160,10 +160,12 @@ fn question(text: &str) -> Reading {
     let whole = text;
     let text = request::stripped(text);
     let text = text.trim();
-    let asked = |question: &str, choices| {
-        let (question, terms) = (question.trim().to_owned(), Terms::default());
-        let asked = || Reading::Question(ReadQuestion { question: question.clone(), choices, terms });
-        if question.is_empty() { Reading::Incomplete(Missing::Question) } else { asked() }
+    let asked = |question: &str, choices| match question.trim() {
+        "" => Reading::Incomplete(Missing::Question),
+        question => {
+            let (question, terms) = (question.to_owned(), Terms::default());
+            Reading::Question(ReadQuestion { question, choices, terms })
+        }
     };
     if service::is_about_service(text) {
         return Reading::Help;
@@ -181,8 +183,11 @@ fn question(text: &str) -> Reading {
         return asked(text, Choices::Scale(levels));
     }
     // Names of texts win over the texts: "Response A, Response B or a tie".
-    if let Some(options) = lists::names(text) {
-        return asked(text, Choices::Options(options));
+    let introduced = lists::introduced(text);
+    let alternatives = if introduced.is_some() { Found::None } else { alternatives::read(text) };
+    let named = introduced.as_ref().or_else(|| alternatives.options());
+    if let Some(options) = named.filter(|options| lists::are_names(options, text)) {
+        return asked(text, Choices::Options(options.clone()));
     }
     if let Some((rest, options)) = lists::block(text).or_else(|| lists::inline(text)) {
         if rest.trim().is_empty() {
@@ -196,7 +201,7 @@ fn question(text: &str) -> Reading {
             Reading::Incomplete(Missing::Options)
         };
     }
-    if let Some(options) = lists::introduced(text) {
+    if let Some(options) = introduced {
         return asked(text, Choices::Options(options));
     }
     if service::lacks_content(text) {
@@ -205,7 +210,7 @@ fn question(text: &str) -> Reading {
     if let Some(options) = yes_no::named(text) {
         return asked(text, Choices::Options(options));
     }
-    match alternatives::read(text) {
+    match alternatives {
         Found::Options(options) => asked(text, Choices::Options(options)),
         Found::YesNo => {
             let options = yes_no::read(text).unwrap_or_else(|| yes_no::ENGLISH.map(str::to_owned).to_vec());

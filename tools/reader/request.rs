@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
+use ep_polling::text::capitalized;
 use regex::Regex;
 
-use super::sentences::{compiled, of_line, pattern};
+use super::sentences::{compiled, lines_with_code, of_line, pattern};
 
 pattern!(
     GREETING,
@@ -58,7 +59,6 @@ pub(super) fn is_request(sentence: &str) -> bool {
 
 /// Returns a text without the request around its question.
 pub(super) fn stripped(text: &str) -> String {
-    let mut is_code = false;
     let mut lines: Vec<String> = Vec::new();
     let mut text = text.to_owned();
     for _ in 0..3 {
@@ -66,14 +66,8 @@ pub(super) fn stripped(text: &str) -> String {
         text = text[found.end()..].to_owned();
     }
     let is_only = text.lines().filter(|line| !line.trim().is_empty()).count() == 1;
-    for line in text.lines() {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        if is_fence
-            || is_code
-            || line.trim_start().starts_with(['>', '|', '+'])
-            || super::lists::is_item(line)
-        {
+    for (line, is_code) in lines_with_code(&text) {
+        if is_code || line.trim_start().starts_with(['>', '|', '+']) || super::lists::is_item(line) {
             lines.push(line.to_owned());
             continue;
         }
@@ -103,7 +97,7 @@ pattern!(
 );
 pattern!(
     WISH,
-    r"(?i)\b(?:need(?:ed|s)?|wants?|get|give|put|take|run|please|pls|plz|would like|i'd like|we'd like|requesting|requests?|requires?|collect|gather|let|ask|curious|settle|awaiting|hand|fan|canvass|use|good to have|appreciat\w*|interested|weigh in|decide|possible|accept|average|across|help|thanks|thank you|lol|across|hear|let me know|vote|voten|bitte|gern\w*|interess\w*|möchte|würde|aimerais|voudrais|merci|quiero|que voten|quero|vorrei|chiedi|fai|faz|laat|graag|aub|proszę|przegłos\w*|poproszę|merak|sor|lütfen|подскажите|пусть|спроси\w*|хочу|нужн\w*|each|every|with|from)\b|お願い|ください|して|请|让|帮|해\s?주|물어|부탁|시켜"
+    r"(?i)\b(?:need(?:ed|s)?|wants?|get|give|put|take|run|please|pls|plz|would like|i'd like|we'd like|requesting|requests?|requires?|collect|gather|let|ask|curious|settle|awaiting|hand|fan|canvass|use|good to have|appreciat\w*|interested|weigh in|decide|possible|accept|average|across|help|thanks|thank you|lol|hear|let me know|vote|voten|bitte|gern\w*|interess\w*|möchte|würde|aimerais|voudrais|merci|quiero|que voten|quero|vorrei|chiedi|fai|faz|laat|graag|aub|proszę|przegłos\w*|poproszę|merak|sor|lütfen|подскажите|пусть|спроси\w*|хочу|нужн\w*|each|every|with|from)\b|お願い|ください|して|请|让|帮|해\s?주|물어|부탁|시켜"
 );
 pattern!(PAST, r"(?i)\b(?:voted|polled|asked|said|says d|approved|decided|disagree[ds]?)\b");
 
@@ -151,24 +145,24 @@ fn without_request(sentence: &str, is_only: bool) -> Option<String> {
     if let Some(found) = lead.find(&rest) {
         let after = rest[found.end()..].trim().to_owned();
         let is_empty =
-            after.trim_matches(['.', '!', ':', ' ', ',', '?']).is_empty() || trailing_words(&after);
+            after.trim_matches(['.', '!', ':', ' ', ',', '?']).is_empty() || TRAILING.is_match(&after);
         if is_empty {
             return None;
         }
         rest =
-            if IS.is_match(&after) { format!(" What {after}") } else { format!(" {}", capitalised(&after)) };
+            if IS.is_match(&after) { format!(" What {after}") } else { format!(" {}", capitalized(&after)) };
     }
     if let Some(found) = PREFIX.captures(rest.clone().as_str())
         && is_talk(&found[1], 14)
         && !found[1].contains(" or ")
         && !LIST_WORDS.is_match(&found[1])
     {
-        rest = format!(" {}", capitalised(&found[2]));
+        rest = format!(" {}", capitalized(&found[2]));
     }
     if let Some(found) = TELL.find(&rest)
         && WH_REST.is_match(&rest[found.end()..])
     {
-        rest = format!(" {}", capitalised(&rest[found.end()..]));
+        rest = format!(" {}", capitalized(&rest[found.end()..]));
     }
     let plain = rest.trim();
     let is_list = super::lists::introduced(plain).is_some();
@@ -210,12 +204,3 @@ pattern!(
     TRAILING,
     r"(?i)^(?:and|then)\s+(?:return|report|tell|send|give|respond|aggregate|summari[sz]e|let me know|vote)\b|^(?:please|pls|thanks|thx|about (?:this|it)|for me|vote|suggest and vote)\W*$"
 );
-
-fn trailing_words(after: &str) -> bool {
-    TRAILING.is_match(after)
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}

@@ -80,14 +80,21 @@ fn is_abbreviation(word: &str) -> bool {
     )
 }
 
+/// Returns the lines of a text, each with true if it is code or the fence of code.
+pub(super) fn lines_with_code(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let mut is_code = false;
+    text.lines().map(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        (line, is_code || is_fence)
+    })
+}
+
 /// Returns the sentences of a text outside of code, quotations and lists of options.
 pub(super) fn own(text: &str) -> Vec<&str> {
-    let mut is_code = false;
     let mut sentences = Vec::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            is_code = !is_code;
-        } else if !is_code && !line.trim_start().starts_with(['>', '|', '+', '@']) {
+    for (line, is_code) in lines_with_code(text) {
+        if !is_code && !line.trim_start().starts_with(['>', '|', '+', '@']) {
             sentences.extend(of_line(line).into_iter().map(str::trim).filter(|part| !is_quoted(part)));
         }
     }

@@ -125,9 +125,7 @@ pub(super) fn is_unfilled(text: &str) -> bool {
 /// True if the text asks about something that it does not contain.
 pub(super) fn lacks_content(text: &str) -> bool {
     let own_text = unquoted(text);
-    (ATTACHED.is_match(&own_text) && text.len() < 300)
-        || EMPTY_END.is_match(text)
-        || RATE_NOTHING.is_match(text)
+    (ATTACHED.is_match(&own_text) && text.len() < 300) || EMPTY_END.is_match(text)
 }
 
 pattern!(

@@ -76,6 +76,12 @@ pub fn comparison_key(text: &str) -> String {
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns a text with its first letter in upper case.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Returns a text of others on one line: without control characters and characters that cannot be seen, and with
 /// each run of white space as one space.
 pub fn single_line(text: &str) -> String {

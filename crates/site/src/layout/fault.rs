@@ -2,6 +2,7 @@
 
 use askama::Template;
 use ep_kernel::{Fault, Kind};
+use ep_polling::text::capitalized;
 
 use super::Layout;
 use super::own;
@@ -183,12 +184,6 @@ impl<'a> FaultPage<'a> {
     pub fn markdown(&self) -> askama::Result<String> {
         self.inner.render()
     }
-}
-
-/// Returns the text with its first letter in upper case.
-pub fn capitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Returns the text with its first letter in lower case.

@@ -15,7 +15,8 @@ use crate::{Site, owner};
 
 pub use accuracy_plot::AccuracyPlot;
 pub use article::Article;
-pub use fault::{Action, actions, capitalized, message, uncapitalized};
+pub use ep_polling::text::capitalized;
+pub use fault::{Action, actions, message, uncapitalized};
 pub use fault::{FaultPage, return_to};
 pub use markdown::{Text, below, linked_text, one_line, text, title};
 pub use passages::{Passage, passages};
