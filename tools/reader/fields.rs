@@ -90,6 +90,10 @@ fn object(text: &str) -> Option<Reading> {
         return Some(Reading::Incomplete(Missing::Json));
     }
     let key = KEY.find(body)?;
+    // A list of questions: only one of them would be asked.
+    if body.starts_with('[') && body.contains('{') {
+        return Some(Reading::Incomplete(Missing::Json));
+    }
     let question = value(&body[key.end()..])?;
     // The values of other fields are not read: one with a limit is refused.
     let values =

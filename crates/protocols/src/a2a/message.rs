@@ -253,7 +253,8 @@ mod tests {
         for part in [json!({ "data": [data] }), json!({ "text": format!(" [{data}]") })] {
             assert_eq!(skill_call(&part).unwrap(), ("create_batch", input(&json!({ "rows": [data] }))));
         }
-        assert!(skill_call(&json!({ "text": format!("[{data}") })).is_err());
+        let incomplete = skill_call(&json!({ "text": format!("[{data}") })).unwrap();
+        assert!(matches!(incomplete, ("poll_question", ParsedInput::Missing { .. })), "{incomplete:?}");
     }
 
     #[test]
@@ -273,7 +274,6 @@ mod tests {
     #[test]
     fn missing_input_is_requested() {
         for part in [
-            json!({ "text": "hello" }),
             json!({ "text": "What is the best pizza topping?" }),
             json!({ "data": { "question": "What is the best pizza topping?" } }),
         ] {
@@ -282,13 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_an_object_is_rejected_with_an_example() {
-        for text in ["{\"question\": ", ""] {
-            assert!(
-                skill_call(&json!({ "text": text })).unwrap_err().message().contains("\"question\""),
-                "{text}"
-            );
-        }
+    fn greetings_are_answered() {
+        assert_eq!(skill_call(&json!({ "text": "hello" })).unwrap().0, "match_intent");
+    }
+
+    #[test]
+    fn a_message_without_text_is_rejected_with_an_example() {
+        assert!(skill_call(&json!({ "text": "" })).unwrap_err().message().contains("\"question\""));
         assert!(matches!(skill_call(&json!({ "url": "https://x.example" })), Err(Refusal::ContentType(_))));
     }
 }
