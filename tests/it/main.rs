@@ -72,6 +72,7 @@ mod mcp_arguments;
 mod mcp_clients;
 mod mcp_polls;
 mod model_counts;
+mod models_by_name;
 mod money;
 mod no_answer;
 mod oauth;

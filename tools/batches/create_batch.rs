@@ -4,7 +4,7 @@ use ep_kernel::batches::{MAX_ROWS, RETENTION};
 use ep_kernel::reading;
 use ep_kernel::schema;
 use ep_kernel::{BatchRequest, BatchRows, Entry, FieldFault, Models};
-use ep_polling::{ModelNames, Options, PanelRef, Question, Threshold, TieRule};
+use ep_polling::{ModelChoice, ModelNames, ModelSource, Options, PanelRef, Question, Threshold, TieRule};
 use ep_store::BatchTerms;
 use serde::Deserializer;
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ pub struct BatchToCreate {
     pub panel: Option<PanelRef>,
     /// The preset of models, for rows without their own (default fast_and_cheap).
     pub preset: Option<String>,
-    /// Ids of 2 to 150 models, instead of a panel or preset.
+    /// 2 to 150 models by id or name (claude), instead of a panel or preset.
     pub models: Option<ModelNames>,
     /// Confidence that an early answer matches the whole roster's (default 0.95).
     pub confidence_threshold: Option<Threshold>,
@@ -85,7 +85,7 @@ pub struct QuestionRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ScaleRequest")]
     pub scale: Option<ScaleRequest>,
-    /// Ids of 2 to 150 models, instead of those of the batch.
+    /// 2 to 150 models by id or name, instead of those of the batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<ModelNames>,
     /// Most to spend for this row, in USD (default 1).
@@ -128,9 +128,12 @@ impl Tool for CreateBatch {
         NamedModels::mistakes(cx, input).await
     }
 
-    async fn call(cx: &Ctx, input: BatchToCreate) -> Result<BatchState, Fault> {
+    async fn call(cx: &Ctx, mut input: BatchToCreate) -> Result<BatchState, Fault> {
         let user = cx.account()?;
         has_models(cx.models()).await?;
+        if let Some(names) = input.models.take() {
+            input.models = Some(fixed(cx.models(), names).await?);
+        }
         let panel = match &input.panel {
             Some(wanted) => Some(match find(cx, wanted).await? {
                 FoundPanel::Own(own) => own.version.to_string(),
@@ -193,6 +196,20 @@ pub async fn has_models(models: &dyn Models) -> Result<(), Fault> {
     match models.registry().await {
         Err(fault) if fault.kind() == Kind::NotConfigured => Err(fault),
         _ => Ok(()),
+    }
+}
+
+/// Returns the ids of the models that these names stand for now, so that all rows ask the same. Names that cannot be looked up
+/// now are looked up when the rows are asked.
+async fn fixed(models: &dyn Models, names: ModelNames) -> Result<ModelNames, Fault> {
+    let choice = ModelChoice { source: ModelSource::Named(names.clone()), exclude: None };
+    match models.roster(&choice).await {
+        Ok(roster) => {
+            let ids: Vec<&str> = roster.members().iter().map(|member| member.model.as_str()).collect();
+            ModelNames::new(&ids).map_err(Fault::internal)
+        }
+        Err(fault) if fault.kind().is_ours() => Ok(names),
+        Err(fault) => Err(fault),
     }
 }
 

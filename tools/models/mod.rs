@@ -2,4 +2,4 @@
 
 mod list_models;
 
-pub use list_models::ListModels;
+pub use list_models::{ListModels, ModelQuery};

@@ -26,7 +26,7 @@ pub struct CreatePanel;
 pub struct PanelToCreate {
     /// Its name. A name that the account already has gets its next version.
     pub name: PanelName,
-    /// Ids of 2 to 150 models, the strongest first, without *.
+    /// 2 to 150 models by id or name (claude), the strongest first, without *.
     pub models: Option<ModelNames>,
     /// A preset whose present models become the panel, instead of models.
     pub preset: Option<String>,
@@ -123,7 +123,10 @@ type Members = (Vec<Member>, OrderBasis, Vec<String>);
 /// Returns the models of a request.
 async fn members(cx: &Ctx, models: Option<ModelNames>, preset: Option<String>) -> Result<Members, Fault> {
     match (models, preset) {
-        (Some(models), None) => Ok((named(cx, models).await?, OrderBasis::Given, Vec::new())),
+        (Some(models), None) => {
+            let (members, notices) = named(cx, models).await?;
+            Ok((members, OrderBasis::Given, notices))
+        }
         (None, Some(preset)) => of_preset(cx, preset).await,
         (Some(_), Some(_)) => Err(Fault::invalid("models", "models replace preset: send one of the two")),
         (None, None) => Err(Fault::invalid(
@@ -148,8 +151,8 @@ fn check_name(cx: &Ctx, name: &PanelName) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the models of these names, in their order.
-async fn named(cx: &Ctx, names: ModelNames) -> Result<Vec<Member>, Fault> {
+/// Returns the models of these names, in their order, and notices about names that are no ids.
+async fn named(cx: &Ctx, names: ModelNames) -> Result<(Vec<Member>, Vec<String>), Fault> {
     let mut seen = HashSet::new();
     for (index, name) in names.as_slice().iter().enumerate() {
         let wrong = |rule: String| Err(Fault::invalid(format!("models[{index}]"), rule));
@@ -166,10 +169,11 @@ async fn named(cx: &Ctx, names: ModelNames) -> Result<Vec<Member>, Fault> {
     let roster = cx.models().roster(&choice).await.map_err(|fault| not_in_registry(fault, &names))?;
     let members = roster.members().to_vec();
     if members.len() != names.as_slice().len() {
-        let text = "models have names that stand for several models; spell each id as list_models does";
+        let text =
+            "two names stand for one model, or one name for several; spell each id as list_models does";
         return Err(Fault::invalid("models", text));
     }
-    Ok(members)
+    Ok((members, roster.notices))
 }
 
 /// Replaces the message about unknown models, which advises `*`, and keeps the fields.

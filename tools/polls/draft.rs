@@ -64,7 +64,7 @@ pub struct PollRequest {
     /// A panel of yours, as name or name@version, or a preset: its models and its rules.
     #[schemars(extend("x-extended" = true))]
     pub panel: Option<PanelRef>,
-    /// Ids of 2 to 150 models, instead of a preset; * stands for any text.
+    /// 2 to 150 models by id or name, instead of a preset; * is any text.
     pub models: Option<ModelNames>,
     /// Models not to ask.
     pub exclude: Option<ModelNames>,
@@ -204,7 +204,7 @@ fn without_ties(requested: Option<TieRule>) -> Result<TieRule, Fault> {
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     let mut roster = cx.models().roster(&draft.models).await.map_err(|fault| {
         match (&draft.panel, &draft.models.source) {
-            (Some(panel), ModelSource::Named(models)) => no_longer_known(fault, &panel.version, models),
+            (Some(panel), ModelSource::Ids(models)) => no_longer_known(fault, &panel.version, models),
             _ => fault,
         }
     })?;

@@ -22,7 +22,7 @@ pub struct PollShape {
     pub preset: Option<String>,
     /// Instead of a preset: a panel of yours, as name or name@version.
     pub panel: Option<PanelRef>,
-    /// Instead of a preset: 2 to 150 models, by id or with * for any text. In a query, once per name.
+    /// Instead of a preset: 2 to 150 models, by id, by name (claude), or with * for any text. In a query, once per name.
     pub models: Option<ModelNames>,
     /// Models to exclude, in the same notation.
     pub exclude: Option<ModelNames>,

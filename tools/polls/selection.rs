@@ -100,7 +100,7 @@ impl NamedModels {
             panel: Some(ChosenPanel { version: own.version, order: own.definition.order }),
             on_tie: own.definition.on_tie,
             threshold: own.definition.confidence_threshold,
-            ..Selection::of(ModelSource::Named(names), exclude)
+            ..Selection::of(ModelSource::Ids(names), exclude)
         })
     }
 }

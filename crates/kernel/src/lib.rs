@@ -59,6 +59,7 @@ pub use fault::{ErrorBody, Fault, FieldFault, Kind, Problem, RecoveryAction};
 pub use idempotency::Idempotency;
 pub use key_uses::KeyUses;
 pub use keys::Keys;
+pub use likeness::resemblance;
 pub use links::{ActionCall, ActionRequest, Calls, Links};
 pub use output::{CallOutput, Typed};
 pub use ports::{

@@ -196,14 +196,14 @@ impl Plan {
         notices.extend(notice);
         let kind = draft.options.kind();
         // Models that a request lists have an order of strength only if the request relies on it.
-        let is_listed = draft.panel.is_none() && matches!(draft.models.source, ModelSource::Named(_));
+        let is_listed = matches!(draft.models.source, ModelSource::Named(_));
         Self {
             question: question.into(),
             kind,
             options: draft.options.into(),
             preset: match draft.models.source {
                 ModelSource::Preset(name) => Some(name),
-                ModelSource::Named(_) => None,
+                ModelSource::Named(_) | ModelSource::Ids(_) => None,
             },
             panel: draft.panel.map(|panel| panel.version),
             threshold: draft.threshold,

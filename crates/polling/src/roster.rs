@@ -74,7 +74,7 @@ pub const MIN_NAMED: usize = 2;
 /// The maximum length of a model name, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Model names given by a caller: ids in which `*` matches any text. Case does not matter.
+/// Model names given by a caller: ids in which `*` matches any text, or other names. Case does not matter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct ModelNames(Vec<String>);
@@ -126,8 +126,10 @@ crate::checked!(ModelNames: Vec<String>, ModelNamesError, |names| Self::new(&nam
 pub enum ModelSource {
     /// The preset of this name.
     Preset(String),
-    /// Models named by the caller.
+    /// Models named by the caller: ids, or names such as "claude".
     Named(ModelNames),
+    /// Models of a panel. Each name is an id, and stands for no other model.
+    Ids(ModelNames),
 }
 
 /// The models that a poll asks.

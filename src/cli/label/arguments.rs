@@ -315,6 +315,14 @@ impl RunArguments {
                     "name the models with --model, the strongest first, or with --panel or --preset",
                 ));
             }
+            // Another name could stand for another model at the next run.
+            let known = registry(target).await?.variants;
+            let is_id = |model: &&String| known.iter().any(|known| known.id.eq_ignore_ascii_case(model));
+            if let Some(unknown) = self.models.iter().find(|model| !is_id(model)) {
+                return Err(wrong(format!(
+                    "--model takes ids, and {unknown} is none; `ep call list_models` lists the ids"
+                )));
+            }
             return Ok((Panel::Models(self.models.clone()), None));
         };
         let panels = registry(target).await?.panels;

@@ -1,6 +1,7 @@
 //! Presets: named queries over the registry, in a commented file.
 
 mod named;
+mod near;
 mod query;
 
 use std::collections::HashSet;
@@ -119,10 +120,13 @@ impl Presets {
         let exclude = choice.exclude.as_ref();
         let name = match &choice.source {
             ModelSource::Preset(name) => name,
-            ModelSource::Named(_) if snapshot.models.is_empty() => return Err(empty_list()),
-            ModelSource::Named(names) => {
-                let models = named::select(names, &snapshot.models, exclude)?;
-                let mut roster = roster(&models, exclude, context, Vec::new())?;
+            ModelSource::Named(_) | ModelSource::Ids(_) if snapshot.models.is_empty() => {
+                return Err(empty_list());
+            }
+            ModelSource::Named(names) | ModelSource::Ids(names) => {
+                let are_ids = matches!(choice.source, ModelSource::Ids(_));
+                let (models, notices) = named::select(names, are_ids, &snapshot.models, exclude)?;
+                let mut roster = roster(&models, exclude, context, notices)?;
                 // Named one by one, the caller's order counts.
                 roster.is_ranked = !names.as_slice().iter().any(|name| name.contains('*'));
                 return Ok(roster);
@@ -148,7 +152,7 @@ impl Presets {
     pub(crate) fn check(&self, choice: &ModelChoice) -> Result<(), Fault> {
         match &choice.source {
             ModelSource::Preset(name) => self.find(name).map(drop),
-            ModelSource::Named(_) => Ok(()),
+            ModelSource::Named(_) | ModelSource::Ids(_) => Ok(()),
         }
     }
 

@@ -7,12 +7,15 @@ use ep_polling::ModelNames;
 use ep_polling::roster::MIN_NAMED;
 use ep_polling::stopping::MAX_ROSTER;
 
+use super::near::{Words, nearest};
 use crate::pattern::Pattern;
 use crate::registry::family::base_id;
 use crate::registry::listing::ListedModel;
 
 /// Maximum number of names quoted in a message; the rest are counted.
 const QUOTED: usize = 10;
+/// Maximum number of unknown names that are compared with all ids.
+const COMPARED: usize = 3;
 
 /// Formats names for a sentence.
 pub(super) fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
@@ -62,9 +65,30 @@ impl Matches {
         Self { first, known }
     }
 
+    /// Looks up the names that match no model by their words. Returns a notice for each that is found. A name with a maker or a
+    /// size (`/`, `:`) is an id, which never stands for another model.
+    fn look_up(&mut self, names: &ModelNames, models: &[ListedModel]) -> Vec<String> {
+        let mut notices = Vec::new();
+        let mut words = None;
+        for (number, name) in names.as_slice().iter().enumerate() {
+            if self.known[number] || name.contains(['*', '/', ':']) {
+                continue;
+            }
+            let words = words.get_or_insert_with(|| Words::of(models));
+            if let Some(near) = words.find(name) {
+                let (first, id) = (&mut self.first[near.index].0, &models[near.index].variant.id);
+                *first = Some(first.map_or(number, |first| first.min(number)));
+                self.known[number] = true;
+                let reason = if near.is_newest { ", the newest model of that name" } else { "" };
+                notices.push(format!("“{name}” is read as {id}{reason}"));
+            }
+        }
+        notices
+    }
+
     /// Rejects names that match no model of the registry. `member` is the argument.
-    fn check(&self, member: &str, names: &ModelNames) -> Result<(), Fault> {
-        check_known(member, names, |index| self.known[index])
+    fn check(&self, member: &str, names: &ModelNames, models: &[ListedModel]) -> Result<(), Fault> {
+        check_known(member, names, models, |index| self.known[index])
     }
 }
 
@@ -81,21 +105,23 @@ pub(super) fn without<'m>(
 fn indices_without(models: &[ListedModel], exclude: Option<&ModelNames>) -> Result<Vec<usize>, Fault> {
     let Some(names) = exclude else { return Ok((0..models.len()).collect()) };
     let excluded = Matches::of(names, models, true);
-    excluded.check("exclude", names)?;
+    excluded.check("exclude", names, models)?;
     let is_allowed =
         |(index, hits): (usize, &(Option<usize>, Option<usize>))| (*hits == (None, None)).then_some(index);
     Ok(excluded.first.iter().enumerate().filter_map(is_allowed).collect())
 }
 
-/// Returns the models that match these names, in the order of the names. If a model is served in several ways, a name
-/// with `*` selects one of them.
+/// Returns the models that match these names, in the order of the names, and notices about names that are no ids. If a model is
+/// served in several ways, a name with `*` selects one of them. With `are_ids`, a name stands for no model but its own.
 pub(super) fn select<'m>(
     names: &ModelNames,
+    are_ids: bool,
     models: &'m [ListedModel],
     exclude: Option<&ModelNames>,
-) -> Result<Vec<&'m ListedModel>, Fault> {
-    let matches = Matches::of(names, models, false);
-    matches.check("models", names)?;
+) -> Result<(Vec<&'m ListedModel>, Vec<String>), Fault> {
+    let mut matches = Matches::of(names, models, false);
+    let notices = if are_ids { Vec::new() } else { matches.look_up(names, models) };
+    matches.check("models", names, models)?;
     let allowed = indices_without(models, exclude)?;
     let mut base_ids = HashSet::new();
     let mut chosen: Vec<(usize, usize)> = Vec::new();
@@ -122,7 +148,7 @@ pub(super) fn select<'m>(
     chosen.sort_unstable();
     let chosen: Vec<&ListedModel> = chosen.into_iter().map(|(_, index)| &models[index]).collect();
     match chosen.len() {
-        MIN_NAMED..=MAX_ROSTER => Ok(chosen),
+        MIN_NAMED..=MAX_ROSTER => Ok((chosen, notices)),
         0 => Err(Fault::invalid("exclude", "exclude leaves none of the named models: exclude fewer")),
         1 => Err(Fault::invalid(
             "models",
@@ -136,18 +162,35 @@ pub(super) fn select<'m>(
 }
 
 /// Rejects names that match no model of the registry.
-fn check_known(member: &str, names: &ModelNames, known: impl Fn(usize) -> bool) -> Result<(), Fault> {
+fn check_known(
+    member: &str,
+    names: &ModelNames,
+    models: &[ListedModel],
+    known: impl Fn(usize) -> bool,
+) -> Result<(), Fault> {
     let unknown: Vec<(usize, &String)> =
         names.as_slice().iter().enumerate().filter(|(index, _)| !known(*index)).collect();
     if unknown.is_empty() {
         return Ok(());
     }
+    let alike: Vec<Vec<&str>> =
+        unknown.iter().take(COMPARED).map(|(_, name)| nearest(name, models)).collect();
+    let nearest = |number: usize| alike.get(number).filter(|ids| !ids.is_empty()).map(|ids| ids.join(", "));
+    let advice = match nearest(0).filter(|_| unknown.len() == 1) {
+        Some(ids) => format!("the nearest are {ids}; list_models lists all"),
+        None => "list_models lists the ids".to_owned(),
+    };
     let text = format!(
-        "{member}: the registry has no {}; list_models lists the ids, and * stands for any text",
+        "{member}: the registry has no {}; {advice}, and * stands for any text",
         quoted(unknown.iter().map(|(_, name)| name.as_str()))
     );
-    Err(unknown.iter().fold(Fault::new(Kind::InvalidInput, text), |fault, (index, _)| {
-        fault.with_field(format!("{member}[{index}]"), "is not in the registry")
+    let fields = unknown.iter().enumerate();
+    Err(fields.fold(Fault::new(Kind::InvalidInput, text), |fault, (number, (index, _))| {
+        let detail = match nearest(number) {
+            Some(ids) => format!("is not in the registry; the nearest are {ids}"),
+            None => "is not in the registry".to_owned(),
+        };
+        fault.with_field(format!("{member}[{index}]"), detail)
     }))
 }
 
@@ -169,7 +212,7 @@ mod tests {
                 read(&json!(list).to_string(), Timestamp::from_millis(0), &Rules::NONE).unwrap().models;
             let names: Vec<String> = (0..names).map(|n| format!("a/m{n}{ending}")).collect();
             let before = MATCHED.get();
-            let _ = select(&ModelNames::new(&names).unwrap(), &list, None);
+            let _ = select(&ModelNames::new(&names).unwrap(), false, &list, None);
             MATCHED.get() - before
         };
         for (names, models) in [(20, 100), (40, 100), (80, 100), (20, 200), (20, 400)] {

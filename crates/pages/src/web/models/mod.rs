@@ -10,10 +10,10 @@ use axum::body::Body;
 use axum::http::Response;
 use ep_kernel::guard::Admission;
 use ep_kernel::schema::decode;
-use ep_kernel::{Fault, Kind, Nothing};
+use ep_kernel::{Fault, Kind};
 use ep_site::http::{Exchange, HandlerFuture};
 use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
-use ep_tools::models::ListModels;
+use ep_tools::models::{ListModels, ModelQuery};
 use ep_tools::reputation::ListModelReputation;
 use futures::FutureExt;
 use serde_json::json;
@@ -54,7 +54,7 @@ pub(crate) fn markdown(exchange: Exchange, admission: Admission) -> HandlerFutur
 async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let request = request.into_parts().0;
-    let registry = ask::<ListModels>(&state, &head, &admission, Nothing {}).await?;
+    let registry = ask::<ListModels>(&state, &head, &admission, ModelQuery::default()).await?;
     let query = decode(json!({}))?;
     let reputation = ask::<ListModelReputation>(&state, &head, &admission, query).await?;
     let query = request.uri.query().unwrap_or_default();
