@@ -51,7 +51,7 @@ fn or_word(sentence: &str) -> &'static regex::Regex {
 }
 
 /// Words that lead to an option and are no part of it, in several languages.
-const HEADS: &str = "is are was were do does did should shall would could can will must may might i we you they he she it use using choose pick prefer go as between either learn closer with than from for of by mejor plutôt lieber besser eher es é è beter lepiej better best rather into my our your one on called say recommend suggest ship launch charge meglio plutôt aprender comprar usar";
+const HEADS: &str = "is are was were do does did should shall would could can will must may might i we you they he she it use using choose pick prefer go as between either to learn closer with than from for of by mejor plutôt lieber besser eher es é è beter lepiej better best rather into my our your one on called say recommend suggest ship launch charge meglio plutôt aprender comprar usar";
 /// Words that begin an option about a place or a time.
 const PREPOSITIONS: &str = "on in at under over above below behind beside next against after before by with without via through from to into during near per inside outside indoors outdoors now later today tomorrow tonight soon first upstairs downstairs online offline in-person por para en na no em am im an auf unter über vor nach bei chez dans sur sous avant après avec sans par sul nel in op bij voor na w przed";
 /// Words that begin a noun phrase.
@@ -61,7 +61,7 @@ const STATES: &str = "alabama, alaska, arizona, arkansas, california, colorado, 
 /// Words after which a noun phrase has ended.
 const TAILS: &str = "for if when as because given since while during until once tonight today tomorrow this next is are sounds sound fits fit which who better best more most für wenn bei pour quand si para cuando per quando voor als dla gdy для если";
 /// Words after which an action has ended.
-const CLAUSE_TAILS: &str = "if when because given since once while wenn weil si quand parce cuando porque se quando als omdat gdy jeśli если";
+const CLAUSE_TAILS: &str = "s'il s'ils if when because given since once while wenn weil si quand parce cuando porque se quando als omdat gdy jeśli если";
 /// Words that follow a verb.
 const OBJECTS: &str = "it them him her me us you the a an my our your this that";
 /// Verbs of decisions.
@@ -106,6 +106,8 @@ fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
+pattern!(WHICH, r"(?i)^\W*(?:so )?(?:which|what)\b.{0,60}\?$");
+
 /// Returns the options of the last sentence that names some.
 pub(super) fn read(text: &str) -> Found {
     if let Some(options) = asian(text).or_else(|| turkish(text)) {
@@ -116,6 +118,12 @@ pub(super) fn read(text: &str) -> Found {
     let is_question = |sentence: &&&str| sentence.ends_with(['?', '？']) || sentence.ends_with("?\"");
     let questions = sentences.iter().rev().filter(is_question);
     let others = sentences.iter().rev().filter(|sentence| !is_question(sentence));
+    // "We either hire a second nurse or close on Fridays. Which one?"
+    let before_which: Vec<&str> = sentences
+        .windows(2)
+        .filter(|pair| WHICH.is_match(pair[1]) && !OR_ENGLISH.is_match(pair[1]))
+        .map(|pair| pair[0])
+        .collect();
     let mut yes_no = false;
     for (sentence, asks) in
         questions.map(|sentence| (sentence, true)).chain(others.map(|sentence| (sentence, false)))
@@ -124,7 +132,9 @@ pub(super) fn read(text: &str) -> Found {
         let plain = plain.trim_end_matches(['?', '.', '!', ' ', '？', '"', ':', ',']);
         let or = if is_english { &*OR_ENGLISH } else { or_word(plain) };
         let has_list = plain.rsplit_once(": ").is_some_and(|(_, list)| or.is_match(list));
-        if or.is_match(plain) && (asks || has_list || is_elliptic(plain) || super::sentences::chooses(plain))
+        let is_asked = asks || before_which.contains(sentence);
+        if or.is_match(plain)
+            && (is_asked || has_list || is_elliptic(plain) || super::sentences::chooses(plain))
         {
             if YES_NO_ADJECTIVE.is_match(plain) {
                 yes_no |= asks;
@@ -177,7 +187,7 @@ pattern!(
 );
 pattern!(
     COPULA,
-    r"(?i)^\W*(?:is|are|was|were)\s+(?:it|this|that|he|she|they|(?:this|that|these|those|the|our|my|your|a|an|his|her)\s+[\w'-]+(?:\s+(?:budget|price|fee|size|date|deal|idea))?)\s+(?:more |rather |closer to |being )?"
+    r"(?i)^\W*(?:is|are|was|were)\s+(?:(?:this|that|these|those)\s+(?:headline|message|review|comment|email|statement|claim|sentence|text|tweet|post|answer|response|ticket|photo|picture|image|transaction|request|product|article|title|word|film|movie|song|paragraph|reply|quote|joke|poem|code|bug|issue)|it|this|that|he|she|they|(?:this|that|these|those|the|our|my|your|a|an|his|her)\s+[\w'-]+(?:\s+(?:budget|price|fee|size|date|deal|idea))?)\s+(?:more |rather |closer to |being )?"
 );
 pattern!(IN_QUOTES, r#""[^"]*"|“[^”]*”"#);
 const COMMA_MASK: &str = "\u{1}";
@@ -270,6 +280,9 @@ fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
     let or = or_word(part);
     let (last_or, end) = or.find_iter(part).last().map(|found| (found.start(), found.end()))?;
     let (left, right) = (&part[..last_or], &part[end..]);
+    if let Some(options) = quoted_pair(left, right) {
+        return Some((options, Kind::Noun));
+    }
     if left.trim().is_empty() || right.trim().is_empty() {
         return None;
     }
@@ -320,7 +333,22 @@ fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
     options.extend(items[first_at + 1..].iter().map(|item| item.trim().to_owned()));
     options.push(last);
     let options: Vec<String> = options.iter().map(|option| clean(option)).collect();
+    // "Pineapple on pizza, yes or no?"
+    let options = match options.as_slice() {
+        [_, yes, no] if yes.eq_ignore_ascii_case("yes") && no.eq_ignore_ascii_case("no") => {
+            options[1..].to_vec()
+        }
+        _ => options,
+    };
     (options.iter().all(|option| !option.is_empty()) && options.len() <= 12).then_some((options, kind))
+}
+
+/// Returns the two quotations around an "or".
+fn quoted_pair(left: &str, right: &str) -> Option<Vec<String>> {
+    let left = left.trim_end().strip_suffix('"')?;
+    let (_, one) = left.rsplit_once('"')?;
+    let (other, _) = right.trim_start().strip_prefix('"')?.split_once('"')?;
+    Some(vec![one.to_owned(), other.to_owned()])
 }
 
 /// The form of an option, by which its beginning is found.
@@ -340,7 +368,7 @@ fn kind_of(words: &[&str], head: &str, is_english: bool) -> Kind {
     let is_determiner = is_in(DETERMINERS, first);
     let is_preposition = is_in(PREPOSITIONS, first) && !(words.len() > 1 && is_determiner);
     // "pressure-wash it": an unknown word before an object, after "should we".
-    let has_object = words.len() > 1 && words.len() < 6 && is_in(OBJECTS, words[1]);
+    let has_object = words.len() > 1 && words.len() < 10 && is_in(OBJECTS, words[1]);
     let is_verb = !is_determiner && !is_preposition && has_object && AUX.is_match(head);
     let is_infinitive = words.len() > 1 && !is_english && INFINITIVE.is_match(bare(first));
     if bare(first).eq_ignore_ascii_case("to") {
@@ -529,6 +557,11 @@ pattern!(
     KOREAN,
     r"((?:[^\s,.?]{1,20},\s*)*[^\s,.?]{1,20}?)(?:이랑|랑|와|과|하고|,)?\s+(?:아니면\s+)?([^\s,.?]{1,20}?)(?:\s*중(?:에서?)?|,)?\s*(?:뭐가|어느|어떤|무엇이|어디가)"
 );
+pattern!(
+    /// "사실인가요, 의견인가요?"
+    KOREAN_PAIR,
+    r"([^\s,.?]{1,20}?)(?:인가요|일까요|입니까|인지)\s*[,?]?\s+(?:아니면\s+)?([^\s,.?]{1,20}?)(?:인가요|일까요|입니까|인지)"
+);
 pattern!(CHINESE_TAIL, r"(?:更?(?:合适|好|适合|划算|健康|重要|安全|靠谱)|比较好|好呢|好).*$");
 
 /// Reads the forms of Japanese, Chinese and Korean.
@@ -544,10 +577,13 @@ fn asian(text: &str) -> Option<Vec<String>> {
         return Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>())
             .filter(|parts| parts.len() > 1);
     }
+    if let Some(found) = KOREAN_PAIR.captures(text) {
+        return Some(vec![found[1].to_owned(), found[2].to_owned()]);
+    }
     let found = KOREAN.captures(text)?;
     let mut parts: Vec<String> = found[1].split(',').map(|part| part.trim().to_owned()).collect();
-    parts.push(found[2].to_owned());
-    Some(parts)
+    parts.extend(Some(found[2].to_owned()).filter(|last| !last.starts_with('중')));
+    (parts.len() > 1).then_some(parts)
 }
 
 pattern!(TURKISH, r"(?i)(\S+(?:\s+\S+)?)\s+m[iıuü]\s*,?\s+(?:yoksa\s+)?(\S+(?:\s+\S+)?)\s+m[iıuü]\b");

@@ -6,6 +6,7 @@ use super::{Choices, Missing, ReadQuestion, Reading};
 pattern!(CALL, r"(?i)^\W*\w+\(");
 pattern!(TAG_LABEL, r"(?is)<(?:label|option|choice)>\s*(.*?)\s*</(?:label|option|choice)>");
 pattern!(TAG_LABELS, r"(?is)<(labels|options|choices)>.*?</(?:labels|options|choices)>");
+pattern!(STARTS_LIST, r#"^\[\s*[\[{"'\d]"#);
 pattern!(OBJECT, r#"\{\s*["']?[A-Za-z_]\w*["']?\s*:"#);
 pattern!(
     LIMIT_NAME,
@@ -73,7 +74,7 @@ pub(super) fn read(text: &str) -> Option<Reading> {
 fn object(text: &str) -> Option<Reading> {
     let fenced =
         text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text).trim_start();
-    let start = if fenced.starts_with(['{', '[']) {
+    let start = if fenced.starts_with('{') || STARTS_LIST.is_match(fenced) {
         text.len() - fenced.len()
     } else if let Some(call) = CALL.find(text) {
         call.end() - 1

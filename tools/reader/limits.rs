@@ -6,7 +6,7 @@ use super::sentences::{lines_with_code, of_line, pattern, unquoted};
 pattern!(
     /// Words of the cost of a poll, in a request.
     COST,
-    r"(?i)\b(?:spend(?:ing)?|budget|max(?:imum)?|costs?|limit|price|pay|usd|dollars?|cents?|euros?)\b|[$€£]\s?\d|\d\s?[$€£]"
+    r"(?i)\b(?:spend(?:ing)?|costs?|price|pay|usd|dollars?|cents?|euros?)\b|\b(?:budget|max(?:imum)?|limit)\b.{0,20}(?:[$€£]|\d\.\d)|[$€£]\s?\d|\d\s?[$€£]"
 );
 pattern!(
     /// A limit of the cost that can be read.
@@ -50,7 +50,7 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
         }
         let mut rest = String::new();
         for sentence in of_line(line) {
-            let own = unquoted(sentence);
+            let own = YES_NO.replace_all(&unquoted(sentence), "").into_owned();
             // "Keep it private, and spend at most $0.20."
             let parts: Vec<&str> =
                 own.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
@@ -104,6 +104,10 @@ fn is_unread(sentence: &str) -> bool {
 }
 
 pattern!(
+    /// The answers of a question, which negate nothing.
+    YES_NO,
+    r"(?i)\byes(?:,? or|/|,| and)\s?no\b");
+pattern!(
     /// A request in a question that limits the poll.
     REQUEST_LIMIT,
     r"(?i)\b(?:ask|poll|survey|have|let)\b[^?]{0,40}\b(?:privately|confidentially|secretly|only)\b|\b(?:privately|confidentially)\b|\bkeep (?:it|this) (?:private|secret|confidential)\b|^\W*private (?:poll|vote)\b|[(\[]private[)\]]|^\W*/?\w*\s*private\b[^?]{0,4}$|\bdry[ _-]?run\b|\b(?:spend|pay)\b[^?]{0,24}\$|[,(]\s*(?:max|under|at most)\b[^?]{0,8}[$\d]|\bfor under \$|\bkeep this private\b"
@@ -111,7 +115,7 @@ pattern!(
 pattern!(
     /// A sentence that begins as a limit.
     STARTS_LIMIT,
-    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?(?: cost| budget)?\b|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|\S+(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
+    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?\.?\s*(?:cost|budget|spend\w*|price|models?|voters?|usd|[$€£]|\d*\.\d|\d+\s*(?:[$€£]|usd|cents?|dollars?|euros?|models?|voters?))|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|\S+(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
 );
 pattern!(
     /// A command about who may read something.
@@ -124,7 +128,7 @@ pattern!(
     r"(?i)^\W*(?:settings?|instructions?|notes?(?: to .*)?|constraints?|limits?|cap|privacy|public|private|in private|visibility|terms|config\w*|parameters|keep it private)\W*$"
 );
 pattern!(
-    /// A negation in a request.
+    /// A negation in a request that is about models, money or readers.
     NEGATES,
-    r"(?i)\b(?:not|never|no|don'?t|doesn'?t|without|except|nicht|kein\w*|niemand\w*|ohne|pas|jamais|sans|sin|nunca|não|sem|non|senza|niet|geen|nie|żadn\w*|не|ни)\b|ないで|不要|别|지 마"
+    r"(?i)\b(?:not|never|no|don'?t|doesn'?t|without|except|nicht|kein\w*|ohne|pas|ne|jamais|sans|sin|nunca|não|sem|non|senza|niet|geen|nie|żadn\w*|не|ни)\b[^.?!\n,;]{0,30}\b(?:models?|llms?|ais?|providers?|claude|gpt\S*|openai|anthropic|gemini|google|llama|meta|mistral|grok|qwen|deepseek|chinese|american|small\w*|big\w*|large\w*|cheap\w*|expensive|costly|premium|paid|free|money|cents?|penny|dollars?|euros?|cost\w*|charg\w*|spend\w*|pay\w*|publish\w*|shar\w*|show\w*|public\w*|link|page|log|logs|logged|stor\w*|sav\w*|reveal\w*|leak\w*|anyone|anybody|others?|else|people|outside\w*|poll\w*|vote|ask\w*|run|start|send|submit|modell\w*|modelos?|modèles?|modelli|modellen|kosten|kost\w*|geld|argent|dinero|soldi|dinheiro|veröff\w*|öffentl\w*|teil\w*|zeig\w*|publi\w*|partag\w*|compart\w*|pubblic\w*|publik\w*|модел\w*|публик\w*|показ\w*|денег|деньг\w*)\b|\b(?:nobody|no one|niemand\w*|personne|nadie|ninguém|nessuno|никто\w*|никому)\b|ないで|不要|别|지 마"
 );

@@ -36,6 +36,38 @@ pub(super) fn is_item(line: &str) -> bool {
     item(line).is_some()
 }
 
+pattern!(RADIO, r"^\s*(?:\(\s?\)|○|◯|☐)\s+\S");
+
+/// True if lines have the marks of a form, of which one is to be ticked.
+pub(super) fn is_form(text: &str) -> bool {
+    text.lines().filter(|line| RADIO.is_match(line)).count() >= 2
+}
+
+pattern!(
+    SUBJECT,
+    r"\b([Cc]andidate|[Rr]eply|[Rr]esponse|[Aa]nswer|[Aa]pplicant|[Pp]roposal|[Dd]raft|[Vv]ersion|[Hh]eadline|[Ss]ummary|[Pp]lan|[Tt]ranslation)\s+([A-D1-4])\s*:\s"
+);
+
+/// Returns the names of subjects that a text describes in sentences: "Candidate A: … Candidate B: … Which one …?"
+pub(super) fn subjects(text: &str) -> Option<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    let mut first = 0;
+    for found in SUBJECT.captures_iter(text) {
+        let mark = found[2].as_bytes()[0];
+        match names.len() {
+            0 if matches!(mark, b'A' | b'1') => first = mark,
+            count if count > 0 && usize::from(mark - first.min(mark)) == count => {}
+            _ => continue,
+        }
+        names.push(format!("{} {}", &found[1], &found[2]));
+    }
+    // Short texts are the options themselves.
+    let is_long = |text: &str| text.chars().count() > 60;
+    let texts: Vec<&str> = SUBJECT.split(text).skip(1).collect();
+    (names.len() >= 2 && names.len() == texts.len() && texts.iter().any(|text| is_long(text)))
+        .then_some(names)
+}
+
 /// Returns the mark of a line and the text after it.
 fn item(line: &str) -> Option<(Mark, String)> {
     if let Some(found) = NAMED_LINE.captures(line) {
@@ -155,8 +187,9 @@ fn unmarked_lines(lines: &[&str], code: &[bool]) -> Option<(usize, usize, Vec<St
         }
         if (2..=12).contains(&(to - from)) {
             let before = lines[..from].iter().rev().find(|line| !line.trim().is_empty())?;
-            let follows_question =
-                first_question.is_some_and(|at| at < from) && lines[from - 1].trim().is_empty();
+            let has_codes = || lines[from..to].iter().all(|line| CODE.is_match(line));
+            let follows_question = first_question
+                .is_some_and(|at| at < from && (lines[from - 1].trim().is_empty() || has_codes()));
             if before.trim_end().ends_with(['?', ':', '？', '：']) || follows_question {
                 return Some((from, to, lines[from..to].iter().map(|line| line.trim().to_owned()).collect()));
             }
@@ -166,6 +199,12 @@ fn unmarked_lines(lines: &[&str], code: &[bool]) -> Option<(usize, usize, Vec<St
     None
 }
 
+pattern!(
+    /// "P1 - drop everything"
+    CODE,
+    r"^\s*[A-Z]{1,5}-?\d{1,2}\b"
+);
+
 /// True if a line is short enough for an option, and is no sentence.
 fn is_short(line: &str) -> bool {
     let is_part = |mark: &&str| line.contains(*mark);
@@ -173,6 +212,7 @@ fn is_short(line: &str) -> bool {
         && line.chars().count() <= 60
         && line.split_whitespace().count() <= 8
         && !line.ends_with(['.', '?', '!', ':', ',', ';'])
+        && !["--- ", "+++ ", "@@", "+", "-"].iter().any(|mark| line.starts_with(mark))
         && ![": ", "=", " / ", " | "].iter().any(is_part)
 }
 
@@ -308,7 +348,8 @@ pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
         return Some(options);
     }
     if let Some(found) = PIPES.captures(text) {
-        return Some(found[1].split('|').map(|part| part.trim().to_owned()).collect());
+        let list = found[1].trim().trim_start_matches(['[', '{', '(']).trim_end_matches([']', '}', ')']);
+        return Some(list.split('|').map(|part| part.trim().to_owned()).collect());
     }
     if let Some(found) = PARENTHESES.captures(text) {
         return Some(found[1].split('/').map(|part| part.trim().to_owned()).collect());
@@ -330,7 +371,8 @@ pattern!(LAST_OR, r"(?i)\s*,?\s+(?:or|oder|ou|of|lub|veya|или)\s+");
 /// Splits a list of at least two short options.
 pub(super) fn split(list: &str) -> Option<Vec<String>> {
     let list = list.trim().trim_end_matches(['.', '?', '!']);
-    let list = list.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(list);
+    let inner = |open: char, close: char| list.strip_prefix(open)?.strip_suffix(close);
+    let list = inner('[', ']').or_else(|| inner('{', '}')).unwrap_or(list);
     let parts: Vec<String> = if list.contains('|') {
         list.split('|').map(str::to_owned).collect()
     } else if list.contains(';') {

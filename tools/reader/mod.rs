@@ -189,12 +189,16 @@ fn question(text: &str) -> Reading {
     if let Some(options) = named.filter(|options| lists::are_names(options, text)) {
         return asked(text, Choices::Options(options.clone()));
     }
+    if let Some(names) = lists::subjects(text).filter(|_| sentences::chooses(text)) {
+        return asked(text, Choices::Options(names));
+    }
     if let Some((rest, options)) = lists::block(text).or_else(|| lists::inline(text)) {
         if rest.trim().is_empty() {
             return Reading::OnlyOptions(options);
         }
         // A list that nobody is to choose from: an agenda, steps.
-        let chooses = sentences::chooses(&rest) || request::is_talk(whole, usize::MAX);
+        let chooses =
+            sentences::chooses(&rest) || request::is_talk(whole, usize::MAX) || lists::is_form(text);
         return if chooses {
             asked(&rest, Choices::Options(options))
         } else {
@@ -220,7 +224,11 @@ fn question(text: &str) -> Reading {
         Found::None => match yes_no::read(text) {
             Some(options) => asked(text, Choices::Options(options)),
             None if sentences::is_open(text) => asked(text, Choices::Open),
-            None => Reading::Incomplete(Missing::Options),
+            // "My user asks: …"
+            None => match sentences::quoted_question(text).map(question) {
+                Some(Reading::Question(quoted)) => asked(text, quoted.choices),
+                _ => Reading::Incomplete(Missing::Options),
+            },
         },
     }
 }

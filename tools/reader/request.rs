@@ -181,7 +181,7 @@ fn without_request(sentence: &str, is_only: bool) -> Option<String> {
     {
         return None;
     }
-    if !is_only && (FRAME.is_match(plain)) && !asks {
+    if !is_only && FRAME.is_match(plain) && !asks && !has_choice {
         return None;
     }
     Some(rest)

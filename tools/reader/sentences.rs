@@ -21,9 +21,15 @@ pub(super) fn compiled(pattern: &str) -> Regex {
 /// Splits a line at the ends of its sentences.
 pub(super) fn of_line(line: &str) -> Vec<&str> {
     let mut quotations = QUOTED.find_iter(line).map(|found| found.range()).peekable();
+    // A sentence can end with a quotation: `"…buttons." Sarcastic or sincere?`
+    let ends_here = |from: usize, to: usize| {
+        let rest = line[to..].trim_start();
+        line[from..to].chars().all(|mark| CLOSING.contains(&mark))
+            && rest.starts_with(|first: char| first.is_uppercase() || first == '"')
+    };
     let mut is_quoted = |at: usize| {
         while quotations.next_if(|range| range.end <= at + 1).is_some() {}
-        quotations.peek().is_some_and(|range| range.start < at)
+        quotations.peek().is_some_and(|range| range.start < at && !ends_here(at, range.end))
     };
     let mut parts = Vec::new();
     // The sentence begins at `start`, its first letter stands at `first`.
@@ -107,6 +113,15 @@ fn is_quoted(part: &str) -> bool {
 
 pattern!(QUOTED, r#"(?s)"[^"\n]*"|“[^”“\n]{0,400}”|„[^“”„\n]{0,400}[“”]|«[^»«\n]{0,400}»|```.*?```"#);
 
+pattern!(QUOTED_QUESTION, r#"["“„«]([^"”“„«»\n]{10,400}[?？])["”“»]"#);
+
+/// Returns the question in quotation marks, if there is only one.
+pub(super) fn quoted_question(text: &str) -> Option<&str> {
+    let mut found = QUOTED_QUESTION.captures_iter(text);
+    let one = found.next()?.get(1)?.as_str();
+    if found.next().is_none() { Some(one) } else { None }
+}
+
 /// Returns a text without its quotations and code.
 pub(super) fn unquoted(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
@@ -136,7 +151,7 @@ pub(super) fn is_open(text: &str) -> bool {
 
 pattern!(
     CHOOSES,
-    r"(?i)[?？]|\bvs\b|\b(?:versus|grade|which|what|who|best|better|prefer\w*|pick|choose|choice|select|vote|rank|classify|label|rate|decide|should|most|route|assign|determine|judge|options?|verdict|favou?rite|am [a-z]+|welche\w*|beste\w*|lieber|soll\w*|quel\w*|meilleur\w*|cu[aá]l|mejor|qual\w*|melhor|miglior\w*|quale|welke?|beste|kt[oó]r\w*|lepsz\w*|hangi\w*|какой|какая|лучше)\b|どれ|どの|哪|어느|어떤"
+    r"(?i)[?？]|\bvs\b|\b(?:versus|grade|which|what|who|best|better|prefer\w*|pick|choose|choice|select|vote|rank|classify|clasifi\w*|classifi\w*|klassifi\w*|categori\w*|decision|label|rate|decide|should|most|route|assign|determine|judge|options?|verdict|favou?rite|am [a-z]+|welche\w*|beste\w*|lieber|soll\w*|quel\w*|meilleur\w*|cu[aá]l|mejor|qual\w*|melhor|miglior\w*|quale|welke?|beste|kt[oó]r\w*|lepsz\w*|hangi\w*|какой|какая|лучше)\b|どれ|どの|哪|어느|어떤"
 );
 
 /// True if a text asks for a choice.

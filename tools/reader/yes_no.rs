@@ -104,7 +104,9 @@ pub(super) fn read(text: &str) -> Option<Vec<String>> {
         None => sentences.last().copied().into_iter().chain(sentences.first().copied()).collect(),
     };
     for sentence in candidates.iter().copied() {
-        let is_dutch = LANGUAGES[5].1.is_match(sentence) && !ENGLISH_WORDS.is_match(sentence);
+        // "Is" begins a question in both languages.
+        let rest = sentence.split_once(' ').map_or("", |(_, rest)| rest);
+        let is_dutch = LANGUAGES[5].1.is_match(sentence) && !ENGLISH_WORDS.is_match(rest);
         if is_dutch {
             return two(["Ja", "Nee"]);
         }
