@@ -1,8 +1,10 @@
 //! Options that a sentence names: "tea or coffee", "A, B or C", "X vs Y".
 
-use ep_polling::text::capitalized;
-
+use super::forms::{asian, between, several_questions, slash, turkish};
 use super::sentences::{own, pattern};
+use super::word_lists::{
+    CLAUSE_TAILS, DETERMINERS, HEADS, OBJECTS, PREPOSITIONS, STATES, TAILS, VERBS, bare, clean, is_in, words,
+};
 
 /// Result of reading a sentence with an "or".
 #[derive(Debug)]
@@ -28,7 +30,10 @@ impl Found {
 }
 
 pattern!(OR_ENGLISH, r"(?i),?\s+(?:or|vs\.?|versus)\s+(?:just |rather |maybe |else )?");
-pattern!(OR_OTHERS, r"(?i),?\s+(?:or|oder|ou|o|u|lub|albo|czy|veya|yoksa|или|vs\.?|gegen)\s+|\s+o\s*(?:l')");
+pattern!(
+    OR_OTHERS,
+    r"(?i),?\s+(?:or|oder|ou|o|u|oppure|lub|albo|czy|veya|yoksa|или|vs\.?|gegen)\s+(?:lieber |eher |doch |plutôt |mejor |melhor |meglio )?|\s+o\s*(?:l')"
+);
 pattern!(OR_DUTCH, r"(?i),?\s+of\s+");
 pattern!(
     DUTCH,
@@ -37,7 +42,7 @@ pattern!(
 pattern!(ENGLISH, r"(?i)\b(?:the|my|this|that|we|you|with|your|our|are|should|which|what|for|and)\b");
 
 pattern!(OR_PORTUGUESE, r"(?i),?\s+ou\s+");
-pattern!(PORTUGUESE, r"(?i)\b(?:é|não|você|uma|são|para o|melhor)\b");
+pattern!(PORTUGUESE, r"(?i)\b(?:é|não|você|uma|são|para o|melhor|deve|vários|várias|opinião|ou o|ou a)\b");
 
 /// Returns the pattern of the word "or" in the language of a sentence.
 fn or_word(sentence: &str) -> &'static regex::Regex {
@@ -48,34 +53,6 @@ fn or_word(sentence: &str) -> &'static regex::Regex {
         return &OR_DUTCH;
     }
     if ENGLISH.is_match(sentence) || OR_ENGLISH.is_match(sentence) { &OR_ENGLISH } else { &OR_OTHERS }
-}
-
-/// Words that lead to an option and are no part of it, in several languages.
-const HEADS: &str = "is are was were do does did should shall would could can will must may might i we you they he she it use using choose pick prefer go as between either to learn closer with than from for of by mejor plutôt lieber besser eher es é è beter lepiej better best rather into my our your one on called say recommend suggest ship launch charge meglio plutôt aprender comprar usar";
-/// Words that begin an option about a place or a time.
-const PREPOSITIONS: &str = "on in at under over above below behind beside next against after before by with without via through from to into during near per inside outside indoors outdoors now later today tomorrow tonight soon first upstairs downstairs online offline in-person por para en na no em am im an auf unter über vor nach bei chez dans sur sous avant après avec sans par sul nel in op bij voor na w przed";
-/// Words that begin a noun phrase.
-const DETERMINERS: &str = "the a an my our your his her their this one two three four five no every some another der die das den dem ein eine einen le la les un une des el los las una unos o os as um uma il lo gli i de het een";
-/// States and provinces whose names follow those of towns after a comma.
-const STATES: &str = "alabama, alaska, arizona, arkansas, california, colorado, connecticut, delaware, florida, georgia, hawaii, idaho, illinois, indiana, iowa, kansas, kentucky, louisiana, maine, maryland, massachusetts, michigan, minnesota, mississippi, missouri, montana, nebraska, nevada, new hampshire, new jersey, new mexico, new york, north carolina, north dakota, ohio, oklahoma, oregon, pennsylvania, rhode island, south carolina, south dakota, tennessee, texas, utah, vermont, virginia, washington, west virginia, wisconsin, wyoming, d.c., ontario, quebec, british columbia, alberta, manitoba, nova scotia";
-/// Words after which a noun phrase has ended.
-const TAILS: &str = "for if when as because given since while during until once tonight today tomorrow this next is are sounds sound fits fit which who better best more most für wenn bei pour quand si para cuando per quando voor als dla gdy для если";
-/// Words after which an action has ended.
-const CLAUSE_TAILS: &str = "s'il s'ils if when because given since once while wenn weil si quand parce cuando porque se quando als omdat gdy jeśli если";
-/// Words that follow a verb.
-const OBJECTS: &str = "it them him her me us you the a an my our your this that";
-/// Verbs of decisions.
-const VERBS: &str = "keep cancel rent buy sell repair replace fix move wait merge put hire close eat go stay quit take get use leave call text ask tell say send ship launch start stop retry kill page skip rewrite refactor translate review write read learn study work build make pay save spend invest drink drive fly walk run cook order bake make do be have let try give reply answer apologise apologize confront ignore accept decline reject approve deny offer propose adopt switch migrate upgrade stick postpone delay cut raise lower lease book pick choose show search report escalate block allow add remove drop open return refund exchange tip bring wear meet invite marry break date foster plant paint lay install deploy roll scale split join focus hide share post publish tweet email visit travel camp host throw skip refinance lend borrow donate declare claim file sue settle negotiate turn hold continue proceed pause abort restart reboot revert rebase squash test mock cache log encrypt hash store delete archive hand pass outsource automate train sit stand sleep grow play watch listen swim cycle jog bike ride swerve pull push request change leave";
-
-fn is_in(list: &str, word: &str) -> bool {
-    let word = bare(word).to_lowercase();
-    list.split(' ').any(|known| known == word)
-}
-
-fn bare(word: &str) -> &str {
-    word.trim_matches(|letter: char| {
-        letter.is_ascii_punctuation() || matches!(letter, '¿' | '“' | '”' | '«' | '»' | '„')
-    })
 }
 
 pattern!(
@@ -89,7 +66,7 @@ pattern!(
 );
 pattern!(
     LEADS,
-    r"(?i)\b(?:which|what|who|whose|where|when|how|welche\w*|was|wer|wohin|quel\w*|qui|où|qué|que|cuál|dónde|qual\w*|quale|chi|dove|wat|welke?|waar|co|gdzie|который|что|где|куда|hangisi|jaki\w*|kt[oó]r\w*|better|best|right)\b"
+    r"(?i)\b(?:which|what|whats|what's|who|whose|where|when|how|welche\w*|was|wer|wohin|quel\w*|qui|où|qué|que|cuál|dónde|qual\w*|quale|chi|dove|wat|welke?|waar|co|gdzie|который|что|где|куда|hangisi|jaki\w*|kt[oó]r\w*|better|best|right)\b"
 );
 pattern!(
     SUBORDINATE,
@@ -102,11 +79,13 @@ pattern!(
 pattern!(TO_VERB, r"(?i)\bto\s+(?:just |either |rather )?(\w+)");
 pattern!(INFINITIVE, r"(?i)^\w{2,}(?:en|er|ir|re|ar|are|ere|ire|ć|ть|ti)$");
 
-fn words(text: &str) -> Vec<&str> {
-    text.split_whitespace().collect()
-}
-
-pattern!(WHICH, r"(?i)^\W*(?:so )?(?:which|what)\b.{0,60}\?$");
+pattern!(HAS_OR, r"(?i)\b(?:or|oder|ou|o|of|czy|vs|veya|yoksa|или)\b");
+pattern!(OPINION, r"(?i)\b(?:think|say|thoughts|opinions?|vote|pick|choose|help|meint|denkt|agree|ok)\b");
+pattern!(
+    EITHER,
+    r"(?i)\b(?:either|whether|torn between)\b|^\W*(?:please )?(?:grade|label|classify|choose|pick|decide|vote|mark|rate|judge|select)\b"
+);
+pattern!(WHICH, r"(?i)^\W*(?:so )?which\b.{0,60}$");
 
 /// Returns the options of the last sentence that names some.
 pub(super) fn read(text: &str) -> Found {
@@ -119,6 +98,9 @@ pub(super) fn read(text: &str) -> Found {
     let questions = sentences.iter().rev().filter(is_question);
     let others = sentences.iter().rev().filter(|sentence| !is_question(sentence));
     // "We either hire a second nurse or close on Fridays. Which one?"
+    let asks_openly = sentences.iter().any(|other| {
+        other.ends_with('?') && !WHICH.is_match(other) && !HAS_OR.is_match(other) && !OPINION.is_match(other)
+    });
     let before_which: Vec<&str> = sentences
         .windows(2)
         .filter(|pair| WHICH.is_match(pair[1]) && !OR_ENGLISH.is_match(pair[1]))
@@ -131,16 +113,24 @@ pub(super) fn read(text: &str) -> Found {
         let plain = SETTLE.replace(sentence.trim_end_matches(['?', '.', '!', ' ', '？', '"', ':']), "");
         let plain = plain.trim_end_matches(['?', '.', '!', ' ', '？', '"', ':', ',']);
         let or = if is_english { &*OR_ENGLISH } else { or_word(plain) };
-        let has_list = plain.rsplit_once(": ").is_some_and(|(_, list)| or.is_match(list));
+        let has_list = plain.rsplit_once(": ").is_some_and(|(_, list)| {
+            or.is_match(list) && (asks || (words(list).len() <= 12 && !FINITE.is_match(list)))
+        });
         let is_asked = asks || before_which.contains(sentence);
-        if or.is_match(plain)
+        // "… that is not uniforms or phones. What should we debate?"
+        let is_context =
+            !is_asked && !has_list && !is_elliptic(plain) && asks_openly && !EITHER.is_match(plain);
+        // A quotation is read on its own.
+        if or.is_match(&super::sentences::QUOTED.replace_all(sentence, "\"\""))
+            && or.is_match(plain)
+            && !is_context
             && (is_asked || has_list || is_elliptic(plain) || super::sentences::chooses(plain))
         {
             if YES_NO_ADJECTIVE.is_match(plain) {
                 yes_no |= asks;
                 continue;
             }
-            if OR_NOT.is_match(plain) {
+            if OR_NOT.is_match(plain) || LENGTH.is_match(plain) {
                 continue;
             }
             let found = listed(plain, asks);
@@ -163,6 +153,9 @@ pub(super) fn read(text: &str) -> Found {
         {
             return Found::Options(list.split(", ").map(|part| part.trim().to_owned()).collect());
         }
+    }
+    if let Some(options) = several_questions(text).or_else(|| between(&sentences)) {
+        return Found::Options(options);
     }
     if yes_no { Found::YesNo } else { Found::None }
 }
@@ -189,7 +182,7 @@ pattern!(
     COPULA,
     r"(?i)^\W*(?:is|are|was|were)\s+(?:(?:this|that|these|those)\s+(?:headline|message|review|comment|email|statement|claim|sentence|text|tweet|post|answer|response|ticket|photo|picture|image|transaction|request|product|article|title|word|film|movie|song|paragraph|reply|quote|joke|poem|code|bug|issue)|it|this|that|he|she|they|(?:this|that|these|those|the|our|my|your|a|an|his|her)\s+[\w'-]+(?:\s+(?:budget|price|fee|size|date|deal|idea))?)\s+(?:more |rather |closer to |being )?"
 );
-pattern!(IN_QUOTES, r#""[^"]*"|“[^”]*”"#);
+pattern!(IN_QUOTES, r#""[^"]*"|“[^”]*”|\([^()]*\)"#);
 const COMMA_MASK: &str = "\u{1}";
 const OR_MASK: &str = "\u{2}";
 
@@ -205,29 +198,27 @@ fn masked(sentence: &str) -> String {
 pattern!(BE_OR_DO, r"(?i)^\W*(?:is|are|was|were|do|does|did|can|could|has|have)\b");
 pattern!(
     FINITE,
-    r"(?i)\b(?:is|are|was|were|won|will|did|does|do|has|have|had|thinks?|said|says|write|translate|explain|i|we|they|he|she|it)\b"
+    r"(?i)\b(?:isn't|aren't|need|wants?|is|are|was|were|won|will|did|does|do|has|have|had|thinks?|said|says|write|translate|explain|i|we|they|he|she|it)\b"
 );
 
 /// True for a few words without a verb: "tabs or spaces", "iPhone vs Android for my dad".
 fn is_elliptic(sentence: &str) -> bool {
-    words(sentence).len() <= 14 && !FINITE.is_match(sentence)
+    words(sentence).len() <= 18 && !FINITE.is_match(sentence)
 }
 
-pattern!(SLASH, r"(?:^|\s)([\w'’-]+(?:/[\w'’-]+)+)(?:\s|$)");
-fn slash(sentence: &str) -> Option<Vec<String>> {
-    let found = SLASH.captures(sentence)?;
-    let parts: Vec<String> = found[1].split('/').map(str::to_owned).collect();
-    let fits = parts
-        .iter()
-        .all(|part| part.chars().count() > 1 && !part.chars().all(|letter| letter.is_ascii_digit()))
-        && !found[1].eq_ignore_ascii_case("and/or");
-    fits.then_some(parts)
-}
-
-pattern!(OR_NOT, r"(?i)\bor not\W*$");
+pattern!(
+    LENGTH,
+    r"(?i)\b(?:a|one|two|three) or (?:two|three|four) (?:words?|sentences?|lines?|paragraphs?)\b"
+);
+pattern!(
+    OR_NOT,
+    r"(?i)\b(?:or not|oder nicht|oder nein|o no|ou pas|ou non|ou não|of niet|czy nie|или нет|o non)\W*$"
+);
 
 /// Reads a sentence with an "or".
 fn listed(sentence: &str, asks: bool) -> Found {
+    // Spanish marks where a question begins.
+    let sentence = sentence.rsplit_once('¿').map_or(sentence, |(_, question)| question);
     let sentence = SUBORDINATE
         .find(sentence)
         .filter(|found| {
@@ -257,6 +248,13 @@ fn listed(sentence: &str, asks: bool) -> Found {
     {
         (part, is_whole) = (list, true);
     }
+    // "Break the tie: for a tree of unknown depth, should we use …"
+    if let Some(found) = SUBORDINATE.find(part)
+        && CLAUSE_START.is_match(&part[found.end()..])
+        && or.is_match(&part[found.end()..])
+    {
+        (part, is_whole) = (&part[found.end()..], false);
+    }
     let is_whole = is_whole && !BEGINS_CLAUSE.is_match(part);
     if !is_whole && WH_START.is_match(part) && !COMPARES_TWO.is_match(part) {
         return Found::None;
@@ -274,6 +272,12 @@ fn listed(sentence: &str, asks: bool) -> Found {
         None => Found::None,
     }
 }
+
+pattern!(
+    /// The beginning of a remark after the last option.
+    ADDITION,
+    r"(?i)^(?:and|with|but|since|because|given|please|pls|thx|thanks|considering|no|one word|quick)\b"
+);
 
 /// Splits a part of a sentence at its commas and its "or".
 fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
@@ -318,12 +322,39 @@ fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
     }
     items.push(rest);
     // Clauses before the list: "My laptop has a cracked screen, is it smarter to …".
+    let right = match right.split_once(", ") {
+        Some((option, rest)) if !names_with_commas && ADDITION.is_match(rest) => option,
+        _ => right,
+    };
     let (last, kind) = last_option(right, &items[1..], items[0], OR_ENGLISH.is_match(part));
-    let first_at = if items.len() > 1 && items[1..].iter().all(|item| words(item).len() <= 12) {
+    // "Help me, better to Rome in July or in January": the comma ends a clause.
+    let is_clause = items.len() == 2 && {
+        let (middle, end) = (words(items[1]), words(&last));
+        let same =
+            end.first().and_then(|first| middle.iter().position(|word| word.eq_ignore_ascii_case(first)));
+        matches!(kind, Kind::Preposition | Kind::Determiner)
+            && same.is_some_and(|at| at > 1)
+            && middle.len() > end.len() + 2
+    };
+    // "Should my mother, 82, living alone, have a watch or a pendant?"
+    let last_item = items[items.len() - 1];
+    let begins_with_verb = |item: &str| words(item).first().is_some_and(|first| is_in(VERBS, first));
+    let is_interrupted = items.len() >= 2
+        && BEGINS_CLAUSE.is_match(items[0])
+        && !words(items[0]).iter().any(|word| is_in(VERBS, word))
+        && begins_with_verb(last_item);
+    let is_clause = is_clause || is_interrupted;
+    let first_at = if is_interrupted {
+        items.len() - 1
+    } else if is_clause {
+        1
+    } else if items.len() > 1 && items[1..].iter().all(|item| words(item).len() <= 12) {
         0
     } else {
         items.len() - 1
     };
+    let longest = items[1..].iter().chain([&&*last]).map(|item| words(item).len()).max().unwrap_or(1);
+    let is_whole = is_whole && (items.len() == 1 || words(items[0]).len() <= 2 * longest + 3);
     let first = if is_whole && items.len() > 1 {
         items[0].trim().to_owned()
     } else {
@@ -387,7 +418,14 @@ fn kind_of(words: &[&str], head: &str, is_english: bool) -> Kind {
 /// Returns the last option without the rest of the sentence, and its form.
 fn last_option(right: &str, others: &[&str], first: &str, is_english: bool) -> (String, Kind) {
     let all = words(right);
-    let kind = kind_of(&all, first, is_english);
+    let is_verb = |item: &&&str| {
+        let first = words(item).first().copied().unwrap_or_default();
+        is_in(VERBS, first) && first.starts_with(char::is_lowercase) && words(item).len() > 1
+    };
+    let kind = match kind_of(&all, first, is_english) {
+        Kind::Noun if others.iter().any(|item| is_verb(&item)) => Kind::Verb,
+        kind => kind,
+    };
     let longest = others.iter().map(|part| words(part).len()).max().unwrap_or(1).max(1);
     let tails = if matches!(kind, Kind::Verb | Kind::To | Kind::Preposition) { CLAUSE_TAILS } else { TAILS };
     let from = match kind {
@@ -531,71 +569,4 @@ fn noun_start(all: &[&str], target: &[&str]) -> usize {
         from = 0;
     }
     from
-}
-
-fn clean(option: &str) -> String {
-    let option =
-        option.trim().trim_start_matches(['¿', '"', '“', '(']).trim_end_matches([',', '"', '”', ';', ':']);
-    let option = if option.contains('(') { option } else { option.trim_end_matches(')') };
-    capital(option.trim())
-}
-
-fn capital(option: &str) -> String {
-    let first = option.split_whitespace().next().unwrap_or_default();
-    if first.chars().any(char::is_uppercase) {
-        return option.to_owned();
-    }
-    capitalized(option)
-}
-
-pattern!(
-    JAPANESE,
-    r"([^。、？?：:\s]{1,20}?[^はがでは])?(?:[はがで、：:])?([^。、？?はが\s]{1,20}?)と([^。、？?\s]{1,20}?)(?:の|、|で|は|って)?\s*(?:どっち|どちら|どれ)"
-);
-pattern!(CHINESE, r"([^，,。？?！：:\s]{1,30})还是([^，,。？?！：:\s]{1,20})");
-pattern!(
-    KOREAN,
-    r"((?:[^\s,.?]{1,20},\s*)*[^\s,.?]{1,20}?)(?:이랑|랑|와|과|하고|,)?\s+(?:아니면\s+)?([^\s,.?]{1,20}?)(?:\s*중(?:에서?)?|,)?\s*(?:뭐가|어느|어떤|무엇이|어디가)"
-);
-pattern!(
-    /// "사실인가요, 의견인가요?"
-    KOREAN_PAIR,
-    r"([^\s,.?]{1,20}?)(?:인가요|일까요|입니까|인지)\s*[,?]?\s+(?:아니면\s+)?([^\s,.?]{1,20}?)(?:인가요|일까요|입니까|인지)"
-);
-pattern!(CHINESE_TAIL, r"(?:更?(?:合适|好|适合|划算|健康|重要|安全|靠谱)|比较好|好呢|好).*$");
-
-/// Reads the forms of Japanese, Chinese and Korean.
-fn asian(text: &str) -> Option<Vec<String>> {
-    if let Some(found) = JAPANESE.captures(text) {
-        return Some(vec![found[2].to_owned(), found[3].to_owned()]);
-    }
-    if let Some(found) = CHINESE.captures_iter(text).last() {
-        let before = found[1].trim_start_matches(['用', '选', '买', '是', '去', '喝', '吃']);
-        let mut parts: Vec<String> = before.split('、').map(str::to_owned).collect();
-        let right = found[2].trim_start_matches('是');
-        parts.push(CHINESE_TAIL.replace(right, "").into_owned());
-        return Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>())
-            .filter(|parts| parts.len() > 1);
-    }
-    if let Some(found) = KOREAN_PAIR.captures(text) {
-        return Some(vec![found[1].to_owned(), found[2].to_owned()]);
-    }
-    let found = KOREAN.captures(text)?;
-    let mut parts: Vec<String> = found[1].split(',').map(|part| part.trim().to_owned()).collect();
-    parts.extend(Some(found[2].to_owned()).filter(|last| !last.starts_with('중')));
-    (parts.len() > 1).then_some(parts)
-}
-
-pattern!(TURKISH, r"(?i)(\S+(?:\s+\S+)?)\s+m[iıuü]\s*,?\s+(?:yoksa\s+)?(\S+(?:\s+\S+)?)\s+m[iıuü]\b");
-fn turkish(text: &str) -> Option<Vec<String>> {
-    let found = TURKISH.captures(text)?;
-    let (one, other) = (words(found.get(1)?.as_str()), words(found.get(2)?.as_str()));
-    // "Ev için kedi mi köpek mi": a postposition ends the head.
-    let start =
-        if other.len() == 1 || one.first().is_some_and(|word| ["için", "ile", "olarak"].contains(word)) {
-            one.len() - 1
-        } else {
-            0
-        };
-    Some(vec![one[start..].join(" "), other.join(" ")])
 }

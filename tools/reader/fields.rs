@@ -1,5 +1,7 @@
 //! Texts with named parts: JSON and text close to it, tags, and labelled sections.
 
+use serde_json::Value;
+
 use super::sentences::pattern;
 use super::{Choices, Missing, ReadQuestion, Reading};
 
@@ -10,7 +12,7 @@ pattern!(STARTS_LIST, r#"^\[\s*[\[{"'\d]"#);
 pattern!(OBJECT, r#"\{\s*["']?[A-Za-z_]\w*["']?\s*:"#);
 pattern!(
     LIMIT_NAME,
-    r"(?i)cost|budget|spend|price|usd|private|visibility|exclude|dry|threshold|model|preset|limit|max|voters|confiden"
+    r"(?i)cost|budget|spend|price|usd|privat|visib|public|publish|share|secret|anonym|exclude|only|without|allow|deny|forbid|dry|threshold|models?$|_models|providers?|preset|panel|limit|max|voters|confiden|retention|^(?:n|num|count|size|samples?|k)$|^(?:n|num|min)_"
 );
 pattern!(
     KEY,
@@ -31,7 +33,8 @@ pattern!(QUOTED_VALUE, r#""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.|'\w)*)'|`([^`]*)`"
 const HARMLESS: &str = "question prompt query q poll topic title text ask options choices answers candidates alternatives labels \
     categories o answer_options possible_answers values variants context background id request_id requestid task_id requester from to \
     sender task type kind intent action op format reply_format response_format output language lang name description key \
-    source user agent timestamp time role";
+    source user agent timestamp time role content body message messages input jsonrpc method params arguments payload state node \
+    thread_id next trace trace_id notes facts unit priority status tool metadata version";
 
 /// True if a field with this name limits nothing.
 pub(super) fn is_harmless(name: &str) -> bool {
@@ -70,8 +73,172 @@ pub(super) fn read(text: &str) -> Option<Reading> {
     object(text)
 }
 
-/// Reads text that looks like an object: JSON with single quotes, bare keys, or a missing end.
+/// The names of questions, the best first.
+const QUESTIONS: [&str; 19] = [
+    "question",
+    "prompt",
+    "query",
+    "q",
+    "ask",
+    "poll",
+    "topic",
+    "title",
+    "text",
+    "content",
+    "body",
+    "message",
+    "input",
+    "statement",
+    "frage",
+    "pregunta",
+    "pergunta",
+    "domanda",
+    "вопрос",
+];
+/// The names of lists of options.
+const OPTIONS: [&str; 16] = [
+    "options",
+    "choices",
+    "answers",
+    "candidates",
+    "alternatives",
+    "labels",
+    "categories",
+    "classes",
+    "intents",
+    "o",
+    "answer_options",
+    "possible_answers",
+    "values",
+    "variants",
+    "opciones",
+    "optionen",
+];
+/// The names of the text of an option.
+const OPTION_TEXTS: [&str; 5] = ["text", "label", "name", "value", "title"];
+
+/// The question and the options of JSON of another service, at any depth.
+#[derive(Default)]
+struct Document {
+    /// The text with the best name, and the place of the name in [`QUESTIONS`].
+    question: Option<(usize, String)>,
+    options: Option<Vec<String>>,
+    /// The ends of a scale.
+    ends: [Option<i64>; 2],
+    /// A field limits the poll, or there are several questions.
+    is_lost: bool,
+}
+
+impl Document {
+    /// Reads a value. The depth of JSON is bounded by its parser.
+    fn read(&mut self, name: &str, value: &Value) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    self.read(name, value);
+                }
+            }
+            Value::Array(items) => {
+                let texts: Vec<String> = items.iter().filter_map(option_text).collect();
+                if texts.len() == items.len() && texts.len() >= 2 && is_in(&OPTIONS, name) {
+                    self.is_lost |= self.options.replace(texts).is_some();
+                    return;
+                }
+                for item in items {
+                    self.read(name, item);
+                }
+            }
+            Value::String(text) => {
+                match QUESTIONS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
+                    Some(rank) if !text.trim().is_empty() => self.ask(rank, text),
+                    _ => self.is_lost |= LIMIT_NAME.is_match(name) || has_limits(text),
+                }
+            }
+            Value::Number(number) => match name.to_lowercase().as_str() {
+                "scale_min" | "min_score" => self.ends[0] = number.as_i64(),
+                "scale_max" | "max_score" => self.ends[1] = number.as_i64(),
+                _ => self.is_lost |= LIMIT_NAME.is_match(name),
+            },
+            Value::Bool(_) => self.is_lost |= LIMIT_NAME.is_match(name),
+            Value::Null => {}
+        }
+    }
+
+    fn ask(&mut self, rank: usize, text: &str) {
+        match &self.question {
+            Some((known, _)) if *known == rank => self.is_lost = true,
+            Some((known, _)) if *known < rank => {}
+            _ => self.question = Some((rank, text.to_owned())),
+        }
+    }
+}
+
+fn is_in(names: &[&str], name: &str) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Returns the text of an option, which can be an object.
+fn option_text(item: &Value) -> Option<String> {
+    match item {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Object(fields) => {
+            OPTION_TEXTS.iter().find_map(|name| Some(fields.get(*name)?.as_str()?.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// Reads JSON. `None` for another text, and for JSON without a question.
+fn document(text: &str) -> Option<Reading> {
+    let (start, end) = (text.find('{')?, text.rfind('}')?);
+    let value: Value = serde_json::from_str(text.get(start..=end)?).ok()?;
+    let mut document = Document::default();
+    document.read("", &value);
+    // A list of questions: only one of them would be asked.
+    document.is_lost |= text[..start].trim_end().ends_with('[');
+    let Document { question, options, ends, is_lost } = document;
+    let (_, question) = question?;
+    if is_lost || has_limits(&text[..start]) || has_limits(&text[end + 1..]) {
+        return Some(Reading::Incomplete(Missing::Json));
+    }
+    if super::service::is_unfilled(&question) {
+        return Some(Reading::Incomplete(Missing::Question));
+    }
+    match (options, ends) {
+        (Some(options), _) => Some(super::with_choices(&question, Choices::Options(options))),
+        (None, [Some(low), Some(high)]) if low < high && (high - low <= 10 || (low, high) == (0, 100)) => {
+            let step = if high - low > 10 { 10 } else { 1 };
+            let levels = (low..=high).step_by(step).map(|level| level.to_string()).collect();
+            Some(super::with_choices(&question, Choices::Scale(levels)))
+        }
+        _ => Some(super::read_question(&question)),
+    }
+}
+
+pattern!(KEYED_QUESTION, r#"(?i)\b(?:q|question|prompt|query)\s*=\s*"([^"\n]+)""#);
+pattern!(KEYED_OPTIONS, r#"(?i)\b(?:opts|options|choices|answers|labels)\s*=\s*["\[]([^"\]\n]+)["\]]"#);
+
+/// Reads `q="…" choices="a|b"`.
+fn keyed(text: &str) -> Option<Reading> {
+    let (question, options) = (KEYED_QUESTION.captures(text)?, KEYED_OPTIONS.captures(text)?);
+    let options = super::lists::split(&options[1])?;
+    let others = KEYED_OPTIONS.replace(text, "").into_owned();
+    let others = KEYED_QUESTION.replace(&others, "").into_owned();
+    let limits = |name: regex::Captures<'_>| LIMIT_NAME.is_match(&name[1]);
+    if NAME.captures_iter(&others).any(limits) || has_limits(&others) {
+        return Some(Reading::Incomplete(Missing::Json));
+    }
+    Some(super::with_choices(&question[1], Choices::Options(options)))
+}
+
+pattern!(NAME, r"([A-Za-z_]\w*)\s*=");
+
+/// Reads text that looks like an object: JSON, also with single quotes, bare keys, or a missing end.
 fn object(text: &str) -> Option<Reading> {
+    if let Some(reading) = document(text).or_else(|| keyed(text)) {
+        return Some(reading);
+    }
     let fenced =
         text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text).trim_start();
     let start = if fenced.starts_with('{') || STARTS_LIST.is_match(fenced) {
@@ -153,7 +320,7 @@ fn value(text: &str) -> Option<String> {
 
 pattern!(
     QUESTION_LABEL,
-    r"(?im)^[\s#*_>-]*(?:the )?(question|prompt|query|frage|pregunta|pergunta|domanda|vraag|pytanie|soru|вопрос|質問|问题|질문)\s*[*_]*(?:[:：][*_]*[ \t]*(\S.*)?|\s*)$"
+    r"(?im)^[\s#*_>-]*(?:the )?(question|prompt|query|frage|pregunta|pergunta|domanda|consulta|demande|anfrage|vraag|pytanie|soru|вопрос|質問|问题|질문)\s*[*_]*(?:[:：][*_]*[ \t]*(\S.*)?|\s*)$"
 );
 pattern!(
     OPTIONS_LABEL,
@@ -172,6 +339,11 @@ pattern!(
 pattern!(
     TASK_LABEL,
     r"(?i)^(?:task|request|goal|auftrag|aufgabe|tarea|tâche|tarefa|compito|zadanie|görev|задача)$"
+);
+
+pattern!(
+    NONE,
+    r"(?i)^\W*(?:none|not (?:yet|defined)|tbd|open|ninguna|keine|aucune|nessuna|nenhuma|geen|brak|yok|нет)\b|^\W*(?:なし|无|없음)"
 );
 
 /// A labelled section.
@@ -211,6 +383,17 @@ pub(super) fn sections(text: &str) -> Option<Reading> {
     let options = sections.iter().position(|section| is(&OPTIONS_LABEL, &section.label))?;
     // What follows the options after a blank line is no part of the list.
     let list = sections[options].body.trim().to_owned();
+    if NONE.is_match(&list) {
+        let question = sections[question].body.trim().to_owned();
+        let (choices, terms) = (Choices::Open, super::Terms::default());
+        return Some(Reading::Question(ReadQuestion { question, choices, terms }));
+    }
+    let first = list.lines().next().unwrap_or_default();
+    let list = if list.contains('\n') && !super::lists::is_item(first) && first.contains([',', ';', '|']) {
+        first.to_owned()
+    } else {
+        list
+    };
     let list = if list.contains("\n\n") && !list.starts_with(['-', '*', '1', 'A', 'a']) {
         list.split("\n\n").next()?.to_owned()
     } else {

@@ -26,7 +26,7 @@ pattern!(
 pattern!(
     /// Words that choose models, or another kind of poll.
     CHOICE_OF_MODELS,
-    r"(?i)(?:^|\s)(?:only|just|exclude|excluding|except|without|no|not|skip|avoid|at most|up to|no more than)\b[^.?!\n]{0,30}\b(?:models?|llms?|claude|gpt\S*|openai|anthropic|gemini|llama|mistral|grok|qwen|deepseek|providers?|preset|panel)\b|\b(?:models?|preset|panel|providers?|voters)\s*[:=]"
+    r"(?i)(?:^|\s)(?:only|just|exclude|excluding|except|without|no|not|skip|avoid|at most|up to|no more than)\b[^.?!\n;:]{0,30}\b(?:models?|llms?|claude|gpt\S*|openai|anthropic|gemini|llama|mistral|grok|qwen|deepseek|providers?|preset|panel)\b|\b(?:models?|preset|panel|providers?|voters)\s*[:=]"
 );
 pattern!(
     /// Words of a poll that is not to be opened, or is only priced.
@@ -94,6 +94,12 @@ fn is_unread(sentence: &str) -> bool {
     if is_label && sentence.len() > request.len() {
         return true;
     }
+    let rest = &sentence[request.len()..];
+    let rest_limits =
+        [&*COST, &*SECRECY, &*CHOICE_OF_MODELS, &*NEGATES].iter().any(|words| words.is_match(rest));
+    if rest_limits && NOTES.is_match(request) && !rest.is_empty() {
+        return true;
+    }
     let is_request = super::request::is_talk(request, 30) || super::request::is_request(request);
     let limits = COST.is_match(request) || SECRECY.is_match(request) || CHOICE_OF_MODELS.is_match(request);
     DRY.is_match(request)
@@ -110,12 +116,12 @@ pattern!(
 pattern!(
     /// A request in a question that limits the poll.
     REQUEST_LIMIT,
-    r"(?i)\b(?:ask|poll|survey|have|let)\b[^?]{0,40}\b(?:privately|confidentially|secretly|only)\b|\b(?:privately|confidentially)\b|\bkeep (?:it|this) (?:private|secret|confidential)\b|^\W*private (?:poll|vote)\b|[(\[]private[)\]]|^\W*/?\w*\s*private\b[^?]{0,4}$|\bdry[ _-]?run\b|\b(?:spend|pay)\b[^?]{0,24}\$|[,(]\s*(?:max|under|at most)\b[^?]{0,8}[$\d]|\bfor under \$|\bkeep this private\b"
+    r"(?i)\b(?:ask|poll|survey|let)\b[^?]{0,40}\b(?:privately|confidentially|secretly|only)\b|\bhave (?:only|just)\b[^?]{0,30}\b(?:vote|answer|decide)\b|\b(?:privately|confidentially)\b|\bkeep (?:it|this) (?:private|secret|confidential)\b|^\W*private (?:poll|vote)\b|[(\[]private[)\]]|^\W*/?\w*\s*private\b[^?]{0,4}$|\bdry[ _-]?run\b|\b(?:spend|pay)\b[^?]{0,24}\$|[,(]\s*(?:max|under|at most)\b[^?]{0,8}[$\d]|\bfor under \$|\bkeep this private\b"
 );
 pattern!(
     /// A sentence that begins as a limit.
     STARTS_LIMIT,
-    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?\.?\s*(?:cost|budget|spend\w*|price|models?|voters?|usd|[$€£]|\d*\.\d|\d+\s*(?:[$€£]|usd|cents?|dollars?|euros?|models?|voters?))|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|\S+(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
+    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?\.?\s*(?:cost|budget|spend\w*|price|models?|voters?|usd|[$€£]|\d*\.\d|\d+\s*(?:[$€£]|usd|cents?|dollars?|euros?|models?|voters?))|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|(?:claude|gpt\S*|openai|anthropic|gemini|google|llama|meta|mistral|grok|qwen|deepseek|private|free|open|local|european|chinese|american)(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
 );
 pattern!(
     /// A command about who may read something.
@@ -125,7 +131,12 @@ pattern!(
 pattern!(
     /// The label of settings: "Settings: private".
     SETTINGS,
-    r"(?i)^\W*(?:settings?|instructions?|notes?(?: to .*)?|constraints?|limits?|cap|privacy|public|private|in private|visibility|terms|config\w*|parameters|keep it private)\W*$"
+    r"(?i)^\W*(?:settings?|limits?|cap|privacy|public|private|in private|visibility|terms|config\w*|parameters|keep it private)\W*$"
+);
+pattern!(
+    /// The label of notes, which can have settings.
+    NOTES,
+    r"(?i)^\W*(?:(?:\w+ )?instructions?|notes?(?: to .{1,30})?|constraints?|remarks?|requirements?)\W*$"
 );
 pattern!(
     /// A negation in a request that is about models, money or readers.

@@ -4,7 +4,7 @@ use super::sentences::{lines_with_code, of_line, pattern};
 
 pattern!(
     MARK,
-    r"^\s*>?\s*(?:[*_]{2})?(?:\(?(\d{1,2})[.)]|\(?(?:i{1,3}|iv|v|vi{1,3})[.)]|\(?([a-jA-J])[.):]|\[([A-J1-9])\]:?|(\d)\x{fe0f}?\x{20e3}|(?:[-*•–▪·‣]|\[\s?\]|\(\s?\)))(?:[*_]{2})?\s+(\S.*)$"
+    r"^\s*>?\s*(?:[*_]{2})?(?:\(?(\d{1,2})(?:[.)]|\s+[–-])|\(?(?:i{1,3}|iv|v|vi{1,3})[.)]|\(?([a-jA-J])[.):]|\[([A-J1-9])\]:?|(\d)\x{fe0f}?\x{20e3}|(?:[-*•–▪·‣]|\[\s?\]|\(\s?\)))(?:[*_]{2})?\s+(\S.*)$"
 );
 pattern!(
     OPTION_LINE,
@@ -30,6 +30,9 @@ pattern!(
     NAMED_LINE,
     r"^\s*(?:[*_]{2})?([A-Z][\w]{2,15})\s+([A-J]|\d{1,2})(?:[*_]{2})?\s*[:)](?:[*_]{2})?\s+(\S.*)$"
 );
+
+pattern!(NUMBERED_NAME, r"(?i)^\s*(?:opt|option|choice|answer)_?\d{1,2}\s*[=:]\s*(\S.*)$");
+pattern!(PICTURE, r"^\s*(?:[・◦●◆■▪]\s*|[\x{1F300}-\x{1FAFF}\x{2600}-\x{27BF}]\x{fe0f}?\s+)(\S.*)$");
 
 /// True if a line begins with the mark of an item.
 pub(super) fn is_item(line: &str) -> bool {
@@ -75,6 +78,12 @@ fn item(line: &str) -> Option<(Mark, String)> {
     }
     if let Some(found) = OPTION_LINE.captures(line) {
         return Some((Mark::Name, found[2].trim().to_owned()));
+    }
+    if let Some(found) = NUMBERED_NAME.captures(line) {
+        return Some((Mark::Name, found[1].trim().to_owned()));
+    }
+    if let Some(found) = PICTURE.captures(line) {
+        return Some((Mark::Bullet, found[1].trim().to_owned()));
     }
     let found = MARK.captures(line)?;
     let is = |group: usize| found.get(group).is_some();
@@ -311,7 +320,7 @@ pub(super) fn inline(text: &str) -> Option<(String, Vec<String>)> {
 
 pattern!(
     INTRODUCED,
-    r"(?im)\b(?:one of(?: the following)?|options(?: are)?|choices(?: are)?|labels|categories|classes|candidates|answers|answer with|respond with|reply with|choose(?: one| between| from)?|pick(?: one)?|select(?: one)?|verdicts?|antwortmöglichkeiten|antworten|optionen|auswahl|keuze uit|keuzes|possible \w+|allowed \w+|candidate \w+|ratings|opciones|opções|opzioni|opties|opcje|seçenekler|варианты(?: ответа)?|選択肢|选项|선택지)\b(?: \w[\w-]*){0,5}\s*(?:\([^)\n]*\))?\s*[:：=]\s*([^\n]+?)\s*$"
+    r"(?im)\b(?:one of(?: the following)?|options(?: are)?|choices(?: are)?|choix|réponses|respuestas|risposte|respostas|escolhas|odpowiedzi|labels|categories|classes|intents|levels|values|tags|buckets|statuses|grades|sentiments|werte|kategorien|klassen|stufen|catégories|étiquettes|valeurs|categorías|etiquetas|valores|categorie|valori|categorias|kategorie|категории|candidates|answers|answer with|respond with|reply with|choose(?: one| between| from)?|pick(?: one)?|select(?: one)?|verdicts?|antwortmöglichkeiten|antworten|optionen|auswahl|keuze uit|keuzes|possible \w+|allowed \w+|candidate \w+|ratings|opciones|opções|opzioni|opties|opcje|seçenekler|варианты(?: ответа)?|選択肢|选项|선택지)\b(?: \w[\w-]*){0,5}\s*(?:\([^)\n]*\))?\s*[:：=]\s*([^\n]+?)\s*$"
 );
 pattern!(ONE_OF, r"(?i)\bone of\s+([^.?!:\n]+(?:, [^.?!:\n]+)+)");
 pattern!(OPTIONS_ARE, r"(?i)\b(?:options|choices|candidates|alternatives|picks) are:?\s+([^.?!\n]+)");
@@ -321,11 +330,96 @@ pattern!(PARENTHESES, r"\(([^()\n/]{1,40}(?:\s?/\s?[^()\n/]{1,40}){1,11})\)");
 pattern!(NAMED, r"(?i)\boption (one|two|three|four|five|1|2|3|4|5|a|b|c|d)(?: is(?: to)?|:)\s+([^.\n;]+)");
 pattern!(
     SLASHES,
-    r"(?m)(?:^|[?.:!]\s+|\()((?:[^\s/?.:!()](?:[^/?.:!()\n]{0,40}[^\s/?.:!()])?\s+/\s+)+[^/?.:!()\n]{1,40}?)\s*[)?.!]*\s*$"
+    r"(?m)(?:^|[?.:!>]\s+|\()((?:[^\s/?.:!()>](?:[^/?.:!()\n]{0,40}[^\s/?.:!()])?\s+/\s+)+[^/?.:!()\n]{1,40}?)\s*[)?.!]*\s*$"
 );
+
+pattern!(
+    ANSWER_WITH,
+    r"(?im)(?:^|[.!?:]\s+)(?:please )?(?:answer|respond|reply|responda|responde|antworte\w*|réponds?|répondez|rispondi)\s+(?:only |just |strictly )?(?:with|com|con|mit|par|avec)\s+(?:only |just |one of |either )*([^.?!:\n,]{1,40}(?:(?:,| or | ou | oder | o )[^.?!:\n,]{1,40}){1,9})[.!]?\s*$"
+);
+pattern!(
+    /// "[[A]]" if assistant A is better
+    VERDICT,
+    r#"["'“]\[\[([A-Z])\]\]["'”]"#
+);
+pattern!(
+    QUOTED_ANSWERS,
+    r#"(?i)\b(?:answers|labels|options|choices|values|categories)\s*(?:are|is|:)\s*((?:["“][^"”\n]{1,40}["”][,;]?\s*(?:and\s+|or\s+)?){2,10})"#
+);
+pattern!(IN_MARKS, r#"["“]([^"”\n]{1,40})["”]"#);
+pattern!(QUOTED_LIST, r#"[\[{(]\s*("[^"\n\]]{1,60}"(?:\s*,\s*"[^"\n\]]{1,60}"){1,11})\s*[\])}]"#);
+pattern!(
+    LABELLED_PAIR,
+    r#"(?i)\b(?:one|first|1|a)\s*[:)]\s*["“]([^"”\n]{1,200})["”]\s*,?;?\s*(?:and |or )?(?:two|second|2|b)\s*[:)]\s*["“]([^"”\n]{1,200})["”]"#
+);
+pattern!(AFTER_QUESTION, r"[?？]\s*([^?？.!:\n]{1,40}(?:[,、，·•|/]\s*[^,、，·•|/?？.!:\n]{1,40}){1,9})$");
+pattern!(HAS_OR, r"(?i)\b(?:or|oder|ou|o|czy|of|vs|veya|yoksa|или|oppure)\b|还是|それとも|아니면");
+pattern!(
+    /// The end of a letter.
+    CLOSES,
+    r"(?i)\b(?:regards|thanks|thank you|thx|cheers|love|grüße|gruß|danke|saludos|gracias|cordialement|merci|saluti|grazie|obrigad[oa]|groet\w*|bedankt|pozdrawiam|спасибо)\b"
+);
+pattern!(
+    IN_PARENTHESES,
+    r"(?im)\b(?:label|class|category|answer|verdict|rating|choose|options?)\s*\(([^()\n]{1,40}(?:,[^()\n,]{1,40}){1,9})\)\s*:?\s*$"
+);
+pattern!(
+    /// "S1 = outage, S2 = data loss"
+    CODES,
+    r"(?:^|[:,;(]\s*)([A-Z]{1,4}\d{1,2})\s*=\s*[^,;=\n]{2,60}"
+);
+pattern!(CHINESE_LIST, r"(?:哪一?类|类别|哪一?[个种项]|分类为|类型)[：:]\s*([^\n。：:]{2,120})");
+pattern!(CORNERED, r"(?:「[^」\n]{1,40}」\s*[、,・]?\s*(?:と|か|または|もしくは)?\s*){2,12}");
+pattern!(CORNER, r"「([^」\n]{1,40})」");
+
+/// Returns the options of a Japanese list in corner brackets of which one is to be chosen.
+fn cornered(text: &str) -> Option<Vec<String>> {
+    let found = CORNERED.find(text)?;
+    let rest: String = text[found.end()..].chars().take(16).collect();
+    let chooses = ["いずれか", "どれか", "どちら", "どれ", "のどれ"].iter().any(|word| rest.contains(word));
+    chooses.then(|| CORNER.captures_iter(found.as_str()).map(|option| option[1].to_owned()).collect())
+}
 
 /// Returns the options after a word that introduces them.
 pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
+    if let Some(found) = ANSWER_WITH.captures(text)
+        && let Some(options) = split(&found[1])
+    {
+        return Some(options);
+    }
+    let verdicts: Vec<String> = VERDICT.captures_iter(text).map(|found| found[1].to_owned()).collect();
+    if (2..=5).contains(&verdicts.len()) {
+        return Some(verdicts);
+    }
+    let codes: Vec<String> = CODES.captures_iter(text).map(|found| found[1].to_owned()).collect();
+    if codes.len() >= 3 {
+        return Some(codes);
+    }
+    for list in [&*IN_PARENTHESES, &*CHINESE_LIST] {
+        if let Some(options) = list.captures(text).and_then(|found| split(&found[1])) {
+            return Some(options);
+        }
+    }
+    if let Some(options) = cornered(text) {
+        return Some(options);
+    }
+    if let Some(found) = QUOTED_ANSWERS.captures(text) {
+        return Some(IN_MARKS.captures_iter(&found[1]).map(|option| option[1].to_owned()).collect());
+    }
+    if let Some(found) = QUOTED_LIST.captures(text) {
+        return split(&found[1]);
+    }
+    if let Some(found) = LABELLED_PAIR.captures(text) {
+        return Some(vec![found[1].trim().to_owned(), found[2].trim().to_owned()]);
+    }
+    if let Some(found) = AFTER_QUESTION.captures(text.trim_end())
+        && !HAS_OR.is_match(&text[..found.get(1).map_or(0, |list| list.start())])
+        && !CLOSES.is_match(&found[1])
+        && let Some(options) = split(found[1].replace(['·', '•'], ",").trim().trim_matches(['(', ')']))
+        && options.iter().all(|option| option.split_whitespace().count() <= 3)
+    {
+        return Some(options);
+    }
     let text_without_code = super::sentences::QUOTED.replace_all(text, "");
     if let Some(found) = SLASHES.captures(&text_without_code) {
         let options: Vec<String> = found[1].split(" / ").map(|part| part.trim().to_owned()).collect();
@@ -366,6 +460,16 @@ pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
     brackets.filter_map(|found| split(found.iter().skip(1).flatten().next()?.as_str())).last()
 }
 
+pattern!(
+    ONLY_LIST,
+    r"(?i)^\W*(?:the |my |possible )?(?:options?|choices|answers|candidates|alternatives|optionen|opciones|opções|opzioni|opties|opcje|seçenekler|варианты|選択肢|选项|선택지)\s*(?:are)?\s*[:=：][^\n?]+$"
+);
+
+/// True for options without a question: "Options: red, green".
+pub(super) fn is_only_list(text: &str) -> bool {
+    ONLY_LIST.is_match(text.trim())
+}
+
 pattern!(LAST_OR, r"(?i)\s*,?\s+(?:or|oder|ou|of|lub|veya|или)\s+");
 
 /// Splits a list of at least two short options.
@@ -387,8 +491,16 @@ pub(super) fn split(list: &str) -> Option<Vec<String>> {
     } else {
         LAST_OR.split(list).map(str::to_owned).collect()
     };
-    let parts: Vec<String> =
+    let mut parts: Vec<String> =
         parts.iter().map(|part| unmarked(part.trim().trim_matches(['\'', '`', ':']))).collect();
+    // "P1, P2, P3 (P1 = most urgent)"
+    let is_noted = parts.iter().filter(|part| part.contains('(')).count() == 1;
+    if is_noted
+        && let Some(last) = parts.last_mut()
+        && let Some((option, _)) = last.split_once(" (")
+    {
+        *last = option.to_owned();
+    }
     let fits = parts.len() >= 2
         && parts.len() <= 12
         && parts.iter().all(|part| !part.is_empty() && part.chars().count() <= 80);

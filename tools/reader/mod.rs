@@ -6,12 +6,14 @@
 
 mod alternatives;
 mod fields;
+mod forms;
 mod limits;
 mod lists;
 mod request;
 mod scale;
 mod sentences;
 mod service;
+mod word_lists;
 mod yes_no;
 
 use alternatives::Found;
@@ -167,6 +169,9 @@ fn question(text: &str) -> Reading {
             Reading::Question(ReadQuestion { question, choices, terms })
         }
     };
+    if sentences::unquoted(text).trim().is_empty() && text.starts_with("```") {
+        return Reading::Incomplete(Missing::Question);
+    }
     if service::is_about_service(text) {
         return Reading::Help;
     }
@@ -176,6 +181,12 @@ fn question(text: &str) -> Reading {
     if service::is_unfilled(text) {
         return Reading::Incomplete(Missing::Question);
     }
+    if sentences::is_log(text) {
+        return Reading::Incomplete(Missing::Question);
+    }
+    if sentences::NO_OPTIONS.is_match(text) && sentences::asks_anything(text) {
+        return asked(text, Choices::Open);
+    }
     if service::rates_nothing(text) {
         return Reading::Incomplete(Missing::Subject);
     }
@@ -184,7 +195,20 @@ fn question(text: &str) -> Reading {
     }
     // Names of texts win over the texts: "Response A, Response B or a tie".
     let introduced = lists::introduced(text);
+    if introduced.is_none()
+        && let Some(options) = yes_no::instructed(text)
+    {
+        return asked(text, Choices::Options(options));
+    }
     let alternatives = if introduced.is_some() { Found::None } else { alternatives::read(text) };
+    // "blue, sage green, or mustard"
+    if let Found::Options(options) = &alternatives
+        && options.len() > 2
+        && !text.contains(['?', '？', ':'])
+        && text.chars().count() <= options.iter().map(|option| option.chars().count() + 8).sum()
+    {
+        return Reading::OnlyOptions(options.clone());
+    }
     let named = introduced.as_ref().or_else(|| alternatives.options());
     if let Some(options) = named.filter(|options| lists::are_names(options, text)) {
         return asked(text, Choices::Options(options.clone()));
@@ -206,6 +230,9 @@ fn question(text: &str) -> Reading {
         };
     }
     if let Some(options) = introduced {
+        if lists::is_only_list(text) {
+            return Reading::OnlyOptions(options);
+        }
         return asked(text, Choices::Options(options));
     }
     if service::lacks_content(text) {
@@ -227,7 +254,10 @@ fn question(text: &str) -> Reading {
             // "My user asks: …"
             None => match sentences::quoted_question(text).map(question) {
                 Some(Reading::Question(quoted)) => asked(text, quoted.choices),
-                _ => Reading::Incomplete(Missing::Options),
+                _ => match yes_no::indirect(whole) {
+                    Some(options) => asked(text, Choices::Options(options)),
+                    None => Reading::Incomplete(Missing::Options),
+                },
             },
         },
     }
@@ -317,23 +347,35 @@ mod tests {
     }
 
     /// Sets of a hundred messages, each by somebody who had not seen the reader. It was changed after all but the held-out set had
-    /// been read; before, it read 81 and 80 of the fifth and sixth set. Refusing limits that it cannot read costs two to seven of a set.
+    /// been read. As first read, before those changes, it had 81 and 80 of the fifth and sixth set, and 64, 69, 65, 78 and 80 of
+    /// the seventh to eleventh. Refusing limits that it cannot read costs one to three of a set.
     #[test]
     fn messages_of_people_and_agents_are_read() {
+        let mut wrong = Vec::new();
         for (name, set, least, harmless) in [
-            ("one", include_str!("../../tests/it/messages/one.json"), 93, true),
-            ("two", include_str!("../../tests/it/messages/two.json"), 87, true),
-            ("three", include_str!("../../tests/it/messages/three.json"), 82, true),
-            ("four", include_str!("../../tests/it/messages/four.json"), 89, true),
-            ("five", include_str!("../../tests/it/messages/five.json"), 92, true),
-            ("six", include_str!("../../tests/it/messages/six.json"), 82, true),
-            ("held out", include_str!("../../tests/it/messages/held_out.json"), 81, false),
+            ("one", include_str!("../../tests/it/messages/one.json"), 96, true),
+            ("two", include_str!("../../tests/it/messages/two.json"), 98, true),
+            ("three", include_str!("../../tests/it/messages/three.json"), 91, true),
+            ("four", include_str!("../../tests/it/messages/four.json"), 94, true),
+            ("five", include_str!("../../tests/it/messages/five.json"), 96, true),
+            ("six", include_str!("../../tests/it/messages/six.json"), 93, true),
+            ("seven", include_str!("../../tests/it/messages/seven.json"), 96, true),
+            ("eight", include_str!("../../tests/it/messages/eight.json"), 91, true),
+            ("nine", include_str!("../../tests/it/messages/nine.json"), 87, true),
+            ("ten", include_str!("../../tests/it/messages/ten.json"), 96, true),
+            ("eleven", include_str!("../../tests/it/messages/eleven.json"), 92, false),
+            ("held out", include_str!("../../tests/it/messages/held_out.json"), 86, false),
         ] {
             let (right, harmful) = judged(set);
             println!("{name}: {right} right, {} harmful", harmful.len());
-            assert!(right >= least, "{name}: {right} right");
-            assert!(harmful.len() <= usize::from(!harmless), "{name}: {harmful:#?}");
+            if right < least {
+                wrong.push(format!("{name}: {right} right"));
+            }
+            if harmful.len() > usize::from(!harmless) {
+                wrong.push(format!("{name}: {harmful:#?}"));
+            }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]

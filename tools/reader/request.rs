@@ -20,7 +20,7 @@ pattern!(
 );
 /// A request before the question, up to the word that introduces it: at the start of a sentence, and in its middle.
 static LEADS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-    let polite = r"(?:(?:please|pls|kindly|can you|could you|would you|will you|i(?:'d| would) like (?:you )?to|i want (?:you )?to|i need (?:you )?to|i need|i want|i(?:'d| would) like|we need|we want|we(?:'d| would) like|let's|lets|go|now|just|then|if so,?|and|help me(?: to)?|bitte|por favor|s'il te plaît|per favore)[ ,]+)*";
+    let polite = r"(?:(?:yo|hey|hi|hello|please|pls|kindly|can (?:you|u)|could (?:you|u)|would (?:you|u)|will (?:you|u)|i(?:'d| would) like (?:you )?to|i want (?:you )?to|i need (?:you )?to|i need|i want|i(?:'d| would) like|we need|we want|we(?:'d| would) like|let's|lets|go|now|just|then|if so,?|and|help me(?: to)?|bitte|por favor|s'il te plaît|per favore)[ ,]+)*";
     let verb = format!(
         r"(?:(?:ask|poll|survey|consult|query|check with|quiz)\s+{VOTERS}|(?:have|let|get|make)\s+{VOTERS}\s+(?:to\s+)?(?:vote|decide|choose|pick|judge|weigh in|answer|say|rate|tell|opine|settle|consider)|(?:run|conduct|start|open|create|take|hold|do|make|set up|launch|put together)\s+(?:a|an|one|this|the|another)?\s*(?:(?:quick|new|short|small|blind|straw|anonymous|little|multi-model)\s)?(?:poll|vote|survey|ballot)(?:\s+(?:among|across|with|between|by|of|over|amongst)\s+{VOTERS})?|(?:get|gather|collect|give me|obtain|tell me)\s+(?:a|an|the|some)?\s*(?:\w+\s)?(?:consensus|opinions?|votes?|second opinion|majority vote|verdict|views?)(?:\s+(?:of|from|by|among|across)\s+{VOTERS})?|(?:the\s+|a\s+)?(?:consensus|opinions?|view|verdict|second opinion)\s+(?:of|from)\s+{VOTERS}|put (?:this|it|the following)(?: question)? to {VOTERS}|(?:a )?(?:poll|vote|survey) (?:{VOTERS} )?|(?:run|do|answer|take|put) this one|vote on this(?: one)?|what (?:do|would) (?:the |your |most |other )?{VOTERS} (?:think|say))"
     );
@@ -66,6 +66,7 @@ pub(super) fn stripped(text: &str) -> String {
         text = text[found.end()..].to_owned();
     }
     let is_only = text.lines().filter(|line| !line.trim().is_empty()).count() == 1;
+    let text = SIGNATURE.find(&text).map_or(&*text, |closing| &text[..closing.start()]).to_owned();
     for (line, is_code) in lines_with_code(&text) {
         if is_code || line.trim_start().starts_with(['>', '|', '+']) || super::lists::is_item(line) {
             lines.push(line.to_owned());
@@ -90,6 +91,11 @@ pub(super) fn stripped(text: &str) -> String {
     if rest.is_empty() { text.trim().to_owned() } else { rest }
 }
 
+pattern!(
+    /// The end of a letter: up to five short lines with a name.
+    SIGNATURE,
+    r"(?i)\n\s*(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)(?: in advance)?[,.!]?\s*\n(?:[^\n?]{1,60}\n?){1,5}$"
+);
 pattern!(BLANK_LINES, r"\n{3,}");
 pattern!(
     TALK,
@@ -131,7 +137,7 @@ fn without_request(sentence: &str, is_only: bool) -> Option<String> {
     if THANKS.is_match(plain) || INTRO.is_match(plain) {
         return None;
     }
-    if OUTPUT.is_match(plain) && !LISTED.is_match(plain) {
+    if OUTPUT.is_match(plain) && !LISTED.is_match(plain) && super::lists::introduced(plain).is_none() {
         return None;
     }
     let [lead, middle] = &*LEADS;
@@ -154,6 +160,7 @@ fn without_request(sentence: &str, is_only: bool) -> Option<String> {
     }
     if let Some(found) = PREFIX.captures(rest.clone().as_str())
         && is_talk(&found[1], 14)
+        && found[2].contains(char::is_alphanumeric)
         && !found[1].contains(" or ")
         && !LIST_WORDS.is_match(&found[1])
     {

@@ -101,10 +101,20 @@ pub(super) fn own(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     for (line, is_code) in lines_with_code(text) {
         if !is_code && !line.trim_start().starts_with(['>', '|', '+', '@']) {
-            sentences.extend(of_line(line).into_iter().map(str::trim).filter(|part| !is_quoted(part)));
+            let parts = of_line(line).into_iter().map(without_emoji);
+            sentences.extend(parts.filter(|part| !part.is_empty() && !is_quoted(part)));
         }
     }
     sentences
+}
+
+/// Returns a sentence without the emoji around it.
+fn without_emoji(part: &str) -> &str {
+    let is_emoji = |letter: char| {
+        letter.is_whitespace()
+            || matches!(letter, '\u{1F000}'..='\u{1FAFF}' | '\u{2600}'..='\u{27BF}' | '\u{FE0F}' | '\u{200D}')
+    };
+    part.trim_matches(is_emoji)
 }
 
 fn is_quoted(part: &str) -> bool {
@@ -130,7 +140,7 @@ pub(super) fn unquoted(text: &str) -> String {
 
 pattern!(
     WH,
-    r"(?i)^\W*(?:(?:choose|pick|find|select|determine|decide(?: on)?)\s+)?the\s+(?:single |one |very )?(?:best|most|biggest|worst|main|greatest|single|\w{3,}est)\b|^\W*(?:and |so |but |ok,? |then |in one word:? |in short:? |[\w ]{0,30}, )?(?:what|whats|what's|which|who|whose|whom|where|when|why|how|thoughts on|any (?:ideas|suggestions|thoughts)|suggest|recommend|name (?:a|an|one|some|ideas)|was|welche\w*|wer|wie|wo|wann|warum|wieso|qu[eé]|cu[aá]l(?:es)?|qui[eé]n|d[oó]nde|cu[aá]ndo|c[oó]mo|quel(?:le)?s?|qui|où|comment|pourquoi|quando|quale|quali|cosa|chi|dove|come|perch[eé]|qual|quais|quem|onde|wat|welke?|wie|waar|hoe|jaki\w*|kt[oó]r\w*|gdzie|kiedy|dlaczego|hangi\w*|ne|kim|nerede|neden|nas[ıi]l|как\w*|что|кто|где|когда|почему)\b"
+    r"(?i)^\W*(?:(?:choose|pick|find|select|determine|decide(?: on)?)\s+)?the\s+(?:single |one |very )?(?:best|most|biggest|worst|main|greatest|single|\w{3,}est)\b|^\W*(?:and |so |but |ok,? |then |in one word:? |in short:? |[\w ]{0,30}, )?(?:what|whats|what's|which|who|whose|whom|where|when|why|how|thoughts on|any (?:ideas|suggestions|thoughts)|suggest|recommend|name (?:a|an|one|some|the|ideas)|was|welche\w*|wer|wie|wo|wann|warum|wieso|qu[eé]|cu[aá]l(?:es)?|qui[eé]n|d[oó]nde|cu[aá]ndo|c[oó]mo|quel(?:le)?s?|qui|où|comment|pourquoi|quando|quale|quali|cosa|chi|dove|come|perch[eé]|qual|quais|quem|onde|wat|welke?|wie|waar|hoe|jaki\w*|kt[oó]r\w*|gdzie|kiedy|dlaczego|hangi\w*|ne|kim|nerede|neden|nas[ıi]l|как\w*|что|кто|где|когда|почему)\b"
 );
 pattern!(
     WH_ANYWHERE,
@@ -139,19 +149,48 @@ pattern!(
 pattern!(WH_ASIAN, r"什么|哪|谁|怎么|何|どれ|どの|どこ|だれ|誰|なぜ|무엇|뭐|어떤|누가|누구|어디|왜|언제");
 pattern!(IDEAS, r"(?i)\b(?:ideas?|suggestions?|recommendations?|thoughts)\b");
 
+/// True if a text has a word that asks.
+pub(super) fn asks_anything(text: &str) -> bool {
+    text.contains(['?', '？']) || WH_ANYWHERE.is_match(text)
+}
+
 /// True if the text asks an open question.
 pub(super) fn is_open(text: &str) -> bool {
     let is = |sentence: &&str| {
         WH.is_match(sentence)
+            || sentence.rsplit_once(": ").is_some_and(|(_, part)| part.ends_with('?') && WH.is_match(part))
+            || NAME_IT.is_match(sentence)
+            || BEST.is_match(sentence)
+            || (WH_ASIAN.is_match(sentence) && sentence.trim_end_matches('。').ends_with('か'))
             || (sentence.ends_with(['?', '？'])
                 && (WH_ANYWHERE.is_match(sentence) || IDEAS.is_match(sentence)))
     };
     own(text).iter().any(is)
 }
 
+pattern!(BEST, r"(?i)^\W*(?:best|worst|favou?rite|greatest|funniest|coolest|nicest|biggest)\b[^?]*\?");
+pattern!(
+    NAME_IT,
+    r"(?i)\bfind out (?:what|which|who)\b|\band (?:name|suggest|propose|identify|state|give) (?:the|a|an|one|its)\b"
+);
+pattern!(
+    /// The text says that it has no options.
+    NO_OPTIONS,
+    r"(?i)\b(?:no|without|not any|any) (?:(?:fixed|given|predefined|ready|set|specific|particular|candidate) )?(?:options|choices|alternatives|candidate answers|taxonomy|labels|candidates)\b|\bnot predefined\b|\bcome up with (?:the |some )?(?:options|choices|answers|candidates)\b|\b(?:models|you) (?:may|can|should|could) (?:suggest|propose)\b|\bgather suggestions\b"
+);
+pattern!(
+    LOG,
+    r"(?m)^\s*[\[(]?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s+\S*\b(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL)\b"
+);
+
+/// True for lines of a log.
+pub(super) fn is_log(text: &str) -> bool {
+    LOG.find_iter(text).count() >= 2 && !text.contains(['?', '？'])
+}
+
 pattern!(
     CHOOSES,
-    r"(?i)[?？]|\bvs\b|\b(?:versus|grade|which|what|who|best|better|prefer\w*|pick|choose|choice|select|vote|rank|classify|clasifi\w*|classifi\w*|klassifi\w*|categori\w*|decision|label|rate|decide|should|most|route|assign|determine|judge|options?|verdict|favou?rite|am [a-z]+|welche\w*|beste\w*|lieber|soll\w*|quel\w*|meilleur\w*|cu[aá]l|mejor|qual\w*|melhor|miglior\w*|quale|welke?|beste|kt[oó]r\w*|lepsz\w*|hangi\w*|какой|какая|лучше)\b|どれ|どの|哪|어느|어떤"
+    r"(?i)[?？]|\bvs\b|\b(?:versus|grade|which|what|who|best|better|prefer\w*|pick|choose|choice|select|vote|rank|classify|clasifi\w*|classifi\w*|klassifi\w*|categori\w*|decision|label|rate|decide|should|most|route|assign|determine|judge|options?|verdict|whether|either|between|torn|zwischen|entre|fra|między|между|tussen|favou?rite|am [a-z]+|welche\w*|beste\w*|lieber|soll\w*|quel\w*|meilleur\w*|cu[aá]l|mejor|qual\w*|melhor|miglior\w*|quale|welke?|beste|kt[oó]r\w*|lepsz\w*|hangi\w*|какой|какая|лучше)\b|どれ|どの|哪|어느|어떤"
 );
 
 /// True if a text asks for a choice.

@@ -1,5 +1,7 @@
 //! Questions with a yes or a no, in twelve languages.
 
+use ep_polling::text::capitalized;
+
 use super::sentences::{compiled, own, pattern};
 
 pattern!(
@@ -40,7 +42,7 @@ static LANGUAGES: std::sync::LazyLock<Vec<(regex::Regex, regex::Regex, [&str; 2]
             ),
             language(
                 r"(?i)\bsim\s*(?:ou|/)\s*não\b",
-                r"(?i)^\W*(?:é|devo|deveria|devemos|vale a pena|posso|será|pode|há|está|são|faz sentido)\b",
+                r"(?i)^\W*(?:é|dá|tem como|compensa|preciso|consigo|existe|devo|deveria|devemos|vale a pena|posso|será|pode|há|está|são|faz sentido)\b",
                 ["Sim", "Não"],
             ),
             language(
@@ -80,6 +82,37 @@ pattern!(
     ENGLISH_WORDS,
     r"(?i)\b(?:the|an|my|this|that|it|we|you|i|with|your|our|is|are|should|does|do|of)\b"
 );
+
+pattern!(
+    NAMED_PAIR,
+    r"(?i)(?:^|[?.!,:]\s+|\n|\b(?:just |only |plain |with |par |mit |con |com |answer:? |a ))(yes or no|yes/no|oui ou non|ja oder nein|s[ií] o no|sì o no|sim ou não|ja of nee|tak lub nie|tak czy nie|evet veya hayır|да или нет)\b(?:\s*/\s*\w+|,?\s+(?:or|ou|oder|o)\s+\w+)?"
+);
+
+/// Returns the yes and the no of an instruction: "answer with yes or no".
+pub(super) fn instructed(text: &str) -> Option<Vec<String>> {
+    let found = NAMED_PAIR.captures(text)?;
+    if found.get(0)?.as_str().len() > found.get(1)?.end() - found.get(0)?.start() {
+        // "yes/no/unsure"
+        return None;
+    }
+    let words: Vec<&str> = found[1].split([' ', '/']).collect();
+    Some(vec![capitalized(words.first()?), capitalized(words.last()?)])
+}
+
+pattern!(ASKED_WHETHER, r"(?i)\bwhether\b|\b(?:ais?|models?|llms)\s+if\b");
+pattern!(ASKED_SI, r"(?i)\b(?:ia|ias|modèles)\s+si\b");
+
+/// Returns the yes and the no of an indirect question: "ask the models whether …".
+pub(super) fn indirect(text: &str) -> Option<Vec<String>> {
+    let words = if ASKED_WHETHER.is_match(text) {
+        ENGLISH
+    } else if ASKED_SI.is_match(text) {
+        LANGUAGES[1].2
+    } else {
+        return None;
+    };
+    Some(words.map(str::to_owned).to_vec())
+}
 
 /// Returns the two options that a text names: "true or false".
 pub(super) fn named(text: &str) -> Option<Vec<String>> {
@@ -138,5 +171,5 @@ pub(super) fn read(text: &str) -> Option<Vec<String>> {
     if super::sentences::WH.is_match(sentence) || super::sentences::WH_ANYWHERE.is_match(sentence) {
         return None;
     }
-    if sentence.starts_with('¿') { two(LANGUAGES[2].2) } else { None }
+    if sentence.contains('¿') { two(LANGUAGES[2].2) } else { None }
 }
