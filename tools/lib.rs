@@ -77,6 +77,7 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<webhooks::SetWebhook>(),
         entry::<webhooks::RotateWebhookSecret>(),
         entry::<polls::PollFree>(),
+        entry::<polls::ProposeOptions>(),
         entry::<polls::DecideQuestions>(),
         entry::<polls::DecideFreeQuestions>(),
         entry::<batches::CreateBatch>(),

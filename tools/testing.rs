@@ -11,8 +11,8 @@ use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::{
     AccountData, Accounts, BatchSettings, Batches, CallOutput, Caller, Cards, ChallengeNonces, Clock, Ctx,
     DatabaseHealth, Entropy, Fault, Keys, Lifetimes, Links, Models, Pepper, PollExecutor, PollLimits,
-    Reputation, Sealer, Sessions, Settings, SignUps, StarterCredit, Tasks, Tool, ToolPorts, WalletParts,
-    WebhookParts, WebhookSecrets,
+    Proposals, Reputation, Sealer, Sessions, Settings, SignUps, StarterCredit, Tasks, Tool, ToolPorts,
+    WalletParts, WebhookParts, WebhookSecrets,
 };
 use ep_outgoing::{HttpClients, HttpWebhooks, PublicTargets};
 use ep_outside::identity::{Siwe, SiweSite};
@@ -124,6 +124,7 @@ impl Service {
                 version: "1.2.3",
                 commit: None,
             }),
+            proposals: Proposals::new(Arc::clone(&models), Arc::clone(&clock), Arc::clone(&entropy)),
             account_data: AccountData { store: store.clone(), clock: Arc::clone(&clock) },
             reputation: Reputation::new(runtime.clone(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),

@@ -8,7 +8,7 @@ use ep_labels::operations::Operations;
 use ep_polling::TieRule;
 use ep_site::config::Config;
 use ep_tools::entry_of;
-use ep_tools::polls::PollQuestion;
+use ep_tools::polls::{PollQuestion, ProposeOptions, ProposedOptions};
 use ep_tools::reader::{Choices, Reading, read_question};
 use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
@@ -119,25 +119,58 @@ impl Arguments {
         Value::Object(input)
     }
 
-    /// Reads the choices from the question if they are missing.
-    fn read_choices(&mut self) {
+    /// Reads the choices from the question if they are missing. Returns true if the question is open.
+    fn read_choices(&mut self) -> bool {
         if !(self.options.is_empty() && self.levels.is_empty()) {
-            return;
+            return false;
         }
-        let Some(Reading::Question(read)) = self.question.as_deref().map(read_question) else { return };
+        let Some(Reading::Question(read)) = self.question.as_deref().map(read_question) else { return false };
         self.private |= read.terms.private;
         self.max_cost = self.max_cost.or(read.terms.max_cost_usd);
         match read.choices {
-            Choices::Open => return,
+            Choices::Open => return true,
             Choices::Options(options) => self.options = options,
             Choices::Scale(levels) => self.levels = levels,
         }
         self.question = Some(read.question);
+        false
+    }
+
+    /// Asks free models for options of an open question, and shows them. If they are not wanted, the options are typed.
+    async fn propose(&mut self, config: &Config) {
+        let proposed = async {
+            let target = Target::new(config, self.server.as_deref()).await?;
+            let input = json!({ "question": self.question });
+            let proposed = target.call(entry_of::<ProposeOptions>()?, input).await;
+            target.close().await;
+            anyhow::Ok(serde_json::from_value::<ProposedOptions>(proposed?)?)
+        };
+        match proposed.await {
+            Ok(ProposedOptions { options, proposals, .. }) => {
+                let models: Vec<&str> = proposals.iter().map(|proposal| proposal.model_id.as_str()).collect();
+                eprintln!("Options proposed by {}:", models.join(" and "));
+                for option in &options {
+                    eprintln!("  {option}");
+                }
+                let answer = prompt::line(
+                    &mut std::io::stdin().lock(),
+                    &mut std::io::stderr(),
+                    "Ask with these? [Y/n] ",
+                );
+                if answer.is_ok_and(|answer| !answer.to_lowercase().starts_with('n')) {
+                    self.options = options;
+                }
+            }
+            Err(error) => eprintln!("No options were proposed: {error}"),
+        }
     }
 }
 
 pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
-    arguments.read_choices();
+    let is_open = arguments.read_choices();
+    if is_open && std::io::stdin().is_terminal() && !arguments.private {
+        arguments.propose(config).await;
+    }
     let has_choices = !(arguments.options.is_empty() && arguments.levels.is_empty());
     if (arguments.question.is_none() || !has_choices) && std::io::stdin().is_terminal() {
         let is_scale = !arguments.levels.is_empty();

@@ -468,7 +468,7 @@ const RELATIVE: [&str; 9] = ["What", "Whether", "Who", "Whom", "Whose", "Where",
 
 /// Types of operations that are written as JSON and read back: outputs, with their parts, that the command line reads from a server
 /// or that pages read after a call with an idempotency key; and values of inputs that outputs repeat.
-const READ_BACK: [&str; 31] = [
+const READ_BACK: [&str; 33] = [
     "CheckoutLink",
     "Costs",
     "CreatedKey",
@@ -479,6 +479,7 @@ const READ_BACK: [&str; 31] = [
     "FeedbackAgreement",
     "FreeAnswer",
     "FreeReply",
+    "ModelProposal",
     "ModelReputation",
     "ModelReputations",
     "PollDecision",
@@ -488,6 +489,7 @@ const READ_BACK: [&str; 31] = [
     "PollType",
     "Profile",
     "Progress",
+    "ProposedOptions",
     "QuestionRow",
     "RunningPoll",
     "ScaleRequest",

@@ -100,6 +100,7 @@ mod pages_visitor;
 mod panels;
 mod parity;
 mod polls;
+mod proposals;
 mod real_model;
 mod reasons;
 mod recovery;

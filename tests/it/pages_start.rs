@@ -203,7 +203,7 @@ async fn errors_are_shown_at_their_fields() {
     let signed_in = [OWN, ("cookie", cookie.as_str())];
     let long = "a".repeat(20_000);
     let cases: [(Fields<'_>, Fields<'_>, &str); 13] = [
-        (&[("question", "Which drink is best?")], &[OWN], "options-wrong"),
+        (&[("question", "We all like something to drink.")], &[OWN], "options-wrong"),
         (&[], &[OWN], "question-wrong"),
         (&[("question", "Paid? [Yes, No]")], &signed_in, "question-wrong"),
         (&[("question", "Which drink is best? [Tea")], &[OWN], "question-wrong"),

@@ -164,7 +164,6 @@ const CHECKS = {
       [['Only one'], 'Option B', 'Add at least one more option.'],
       [['Tea', 'Tea'], 'Option B', 'Option B is the same as option A; change or remove one of them.'],
       [['Tea', 'x'.repeat(53)], 'Option B', 'Option B has 53 characters; shorten it to 50.'],
-      [[], 'Option A', 'Add 2 to 5 options, for example Rent and Buy: none could be read from the question.'],
     ]
     for (const options of [{}, STILL]) {
       for (const [texts, name, message] of cases) {
@@ -190,6 +189,22 @@ const CHECKS = {
     assert.equal(await focused.getAttribute('id'), 'question')
     await accessible(page, 'start-refused')
     await close()
+  },
+  async 'an open question gets proposed options, which can be changed'() {
+    for (const options of [{}, STILL]) {
+      const { page, question, option, ask, close } = await open('/', options)
+      await question.fill('What is the best drink?')
+      await ask.click()
+      await page.getByText(/^Proposed by .* and .*\./).waitFor()
+      assert.match(await option('A').inputValue(), /^Simulated answer \d$/)
+      assert.match(await option('B').inputValue(), /^Simulated answer \d$/)
+      if (options !== STILL) await accessible(page, 'start-proposed')
+      await option('A').fill('Tea')
+      await ask.click()
+      await result(page, 'What is the best drink?')
+      assert.ok((await page.locator('main').innerText()).includes('Tea'))
+      await close()
+    }
   },
   async 'a panel that needs an account leads through a sign-in and back'() {
     for (const options of [{}, STILL]) {

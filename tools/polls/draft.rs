@@ -182,8 +182,9 @@ pub(super) fn choices(
         (None, Some(scale)) => scale,
         (Some(_), Some(_)) => Err(Fault::invalid("scale", "scale replaces options: send one of the two")),
         (None, None) => {
-            let advice =
-                format!("options: add at least two options: {MIN_OPTIONS} to {MAX_OPTIONS} are allowed");
+            let advice = format!(
+                "options: add at least two options: {MIN_OPTIONS} to {MAX_OPTIONS} are allowed; propose_options proposes some"
+            );
             Err(Fault::invalid("options", advice))
         }
     }

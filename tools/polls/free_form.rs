@@ -13,13 +13,16 @@ use super::draft::choices;
 use super::scale::FreeScaleRequest;
 use crate::reader::{self, Missing, ReadQuestion, Reading, Terms};
 
+/// The preset of free polls.
+pub const FREE_PRESET: &str = "free";
+
 /// A poll without an account: the question and its options, in one of three forms.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("anyOf" = [{ "required": ["question"] }, { "required": ["q"] }, { "required": ["poll"] }]))]
 pub struct FreeRequest {
     /// The question.
     pub question: Option<FreeQuestion>,
-    /// The options; if missing, they are derived from yes/no and "A or B" questions.
+    /// The options; if missing, they are read from the question ("A or B", yes or no), or proposed by models.
     pub options: Option<FreeOptions>,
     /// Instead of options: levels, lowest first, and pass, the lowest that passes. Their median decides.
     pub scale: Option<FreeScaleRequest>,
@@ -57,8 +60,8 @@ pub enum Theme {
     FreeSearch,
 }
 
-/// Returns the question and its options or scale. Without them, they are read from the question.
-pub fn read(request: FreeRequest) -> Result<(FreeQuestion, Choices), Fault> {
+/// Returns the question and its options or scale. Without them, they are read from the question; `None` for an open question.
+pub fn read(request: FreeRequest) -> Result<(FreeQuestion, Option<Choices>), Fault> {
     let combined = request.poll.as_deref().map(combined).transpose()?;
     let (from_poll, poll_options) =
         combined.map_or((None, None), |(question, options)| (Some(question), options));
@@ -69,14 +72,14 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, Choices), Fault> {
         )
     })?;
     match (request.options.or(request.o).or(poll_options), request.scale) {
-        (options, Some(scale)) => Ok((question, choices(options, Some(scale.choices()))?)),
-        (Some(options), None) => Ok((question, options.into())),
+        (options, Some(scale)) => Ok((question, Some(choices(options, Some(scale.choices()))?))),
+        (Some(options), None) => Ok((question, Some(options.into()))),
         (None, None) => read_question(question.as_str()),
     }
 }
 
 /// Reads a free question with its options, in the limits of free polls.
-fn read_question(text: &str) -> Result<(FreeQuestion, Choices), Fault> {
+fn read_question(text: &str) -> Result<(FreeQuestion, Option<Choices>), Fault> {
     let unread = || {
         Fault::invalid(
             "options",
@@ -100,7 +103,7 @@ fn read_question(text: &str) -> Result<(FreeQuestion, Choices), Fault> {
     let question =
         FreeQuestion::new(&read.question).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
     let choices = match read.choices {
-        reader::Choices::Open => return Err(unread()),
+        reader::Choices::Open => return Ok((question, None)),
         reader::Choices::Options(options) => FreeOptions::new(&options).map_err(|_| unread())?.into(),
         reader::Choices::Scale(levels) => super::scale::choices(
             FreeOptions::new(&levels).map_err(|_| unread())?.into(),
@@ -108,7 +111,7 @@ fn read_question(text: &str) -> Result<(FreeQuestion, Choices), Fault> {
             "scale.pass",
         )?,
     };
-    Ok((question, choices))
+    Ok((question, Some(choices)))
 }
 
 /// The rule that a text breaks with a limit that cannot be read.
@@ -151,7 +154,7 @@ pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> Pa
             let shown: String = question.as_str().unwrap_or_default().chars().take(200).collect();
             let ask = format!(
                 "Options are missing: which can be chosen for “{shown}”? Write them like this: [Option A, Option B]; \
-                 or send a data part with options."
+                 or send a data part with options. The skill propose_options proposes some."
             );
             ParsedInput::Missing { known: members, ask }
         }

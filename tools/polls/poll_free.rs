@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use ep_kernel::Opener;
 use ep_kernel::schema;
 use ep_polling::{
-    Budget, Choices, Draft, FreeQuestion, ModelChoice, Pace, PollId, ScaleResult, Threshold, TieRule,
+    Budget, Choices, Draft, FreeOptions, FreeQuestion, ModelChoice, Pace, PollId, ScaleResult, Threshold,
+    TieRule,
 };
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -14,16 +15,14 @@ use super::audience::Audience;
 use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
-use super::free_form::{self, FreeRequest, Theme};
+use super::free_form::{self, FREE_PRESET, FreeRequest, Theme};
 use super::notices::notices;
 use super::poll_question::PollQuestion;
+use super::propose_options::proposed;
 use super::sentences::{EndedPoll, NOT_PROOF, quoted};
 use super::summary::Summary;
 use crate::prelude::*;
 use crate::result_link::result_url;
-
-/// The preset of free polls.
-pub const FREE_PRESET: &str = "free";
 
 /// Fields of other polls, with the values that every free poll has.
 const IMPLIED: [(&str, &str); 2] = [("preset", "free"), ("poll_type", "fptp")];
@@ -89,7 +88,7 @@ impl Tool for PollFree {
     const SPEC: Spec = Spec {
         name: "poll_free",
         title: "Poll the free models",
-        summary: "Asks open-weight models that charge nothing, without an account: 2 to 5 short options.",
+        summary: "Asks open-weight models that charge nothing, without an account: 2 to 5 short options, or an open question.",
         manual: include_str!("poll_free.md"),
         example: include_str!("poll_free.example.json"),
         access: Access::ANONYMOUS,
@@ -107,7 +106,7 @@ impl Tool for PollFree {
             "is there a free tier, no key to try",
             "anonymous poll with open-weight models",
         ],
-        faults: &[Kind::Busy, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
+        faults: &[Kind::Busy, Kind::NoProposals, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
         ..Spec::PLAIN
     };
     type Input = FreeRequest;
@@ -144,8 +143,19 @@ impl Tool for PollFree {
             return Err(Fault::new(Kind::Unauthenticated, advice));
         }
         let dry_run = request.dry_run;
-        let (question, options) = free_form::read(request)?;
-        let plan = plan(cx, free_draft(question, options, false)).await?;
+        let (question, choices) = free_form::read(request)?;
+        let (choices, proposed) = match choices {
+            Some(choices) => (choices, None),
+            // Nobody is asked for options, so as many as can be proposed are priced.
+            None if dry_run => {
+                (FreeOptions::new(&["1", "2", "3", "4", "5"]).map_err(Fault::internal)?.into(), None)
+            }
+            None => {
+                let (options, notice) = proposed(cx, &question).await?;
+                (options.into(), Some(notice))
+            }
+        };
+        let plan = plan(cx, free_draft(question, choices, false)).await?;
         if dry_run {
             return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan)));
         }
@@ -165,6 +175,7 @@ impl Tool for PollFree {
         let mut notices = notices(&state, Some((closing, &summary)), Audience::Owner);
         // `reasoning` has the counts.
         notices.retain(|notice| *notice != counts);
+        notices.splice(..0, proposed);
         Ok(FreeAnswer::Complete(FreeReply {
             question: plan.question.to_string(),
             options: plan.options.clone(),
@@ -251,7 +262,6 @@ mod tests {
             (json!({ "q": "Is it?", "theme": "free_search" }), Kind::InvalidInput),
             (json!({ "q": "Is it?", "private": true }), Kind::Unauthenticated),
             (json!({ "q": "Is it?", "models": ["a/b", "c/d"] }), Kind::Unauthenticated),
-            (json!({ "q": "What should I cook tonight for eight people?" }), Kind::InvalidInput),
         ] {
             assert_eq!(call(input).await.unwrap_err().kind(), kind);
         }

@@ -19,6 +19,7 @@ use crate::fault::{Fault, Kind, Result};
 use crate::keys::Keys;
 use crate::links::Links;
 use crate::ports::{Clock, Entropy, Models};
+use crate::proposals::Proposals;
 use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
@@ -47,6 +48,8 @@ pub struct ToolPorts {
     pub store: Store,
     /// Opens, runs and follows polls.
     pub polls: PollExecutor,
+    /// Asks models for options.
+    pub proposals: Proposals,
     /// Figures about the service and its models.
     pub reputation: Reputation,
     /// Exports and deletes the data of accounts.
@@ -232,6 +235,11 @@ impl Ctx {
     /// Fails while the database is stalled, except for rows of batches, which can wait.
     async fn refuse_while_stalled(&self, opener: &Opener) -> Result<()> {
         if opener.batch.is_none() { self.health().refuse_while_stalled().await } else { Ok(()) }
+    }
+
+    /// Returns the options that models propose.
+    pub fn proposals(&self) -> &Proposals {
+        &self.ports.proposals
     }
 
     /// Returns the figures about the service and its models.

@@ -27,6 +27,7 @@ pub mod links;
 pub mod method;
 pub mod output;
 pub mod ports;
+pub mod proposals;
 pub mod purpose;
 pub mod reading;
 pub mod reputation;
@@ -65,9 +66,10 @@ pub use output::{CallOutput, Typed};
 pub use ports::{
     AbandonPolicy, CallLimits, CardEvent, CardProcessor, CheckoutPage, Clock, Entropy, ExplanationResponse,
     MessageError, Models, NotDelivered, PanelOrder, PaymentNetwork, PaymentRejection, PreparedNotification,
-    Presence, ProvenToken, RankedPanel, Registry, TokenVerifier, TransferOutcome, Turn, Variant,
-    VariantPricing, Verification, WalletMessage, WalletMessages, WebhookSender,
+    Presence, ProposalResponse, ProvenToken, RankedPanel, Registry, TokenVerifier, TransferOutcome, Turn,
+    Variant, VariantPricing, Verification, WalletMessage, WalletMessages, WebhookSender,
 };
+pub use proposals::{Proposals, Proposed};
 pub use purpose::Purpose;
 pub use reputation::Reputation;
 pub use schema::JsonType;

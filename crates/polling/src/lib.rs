@@ -23,6 +23,7 @@ pub mod panel;
 pub mod plan;
 pub mod poll_id;
 pub mod probabilities;
+pub mod proposals;
 pub mod question;
 pub mod reputation;
 pub mod roster;
@@ -58,6 +59,7 @@ pub use panel::{ChosenPanel, OrderBasis, PanelDefinition, PanelName, PanelRef, P
 pub use plan::{Draft, Plan};
 pub use poll_id::PollId;
 pub use probabilities::{OptionProbability, Probabilities, ProbabilitiesError};
+pub use proposals::{Proposal, ProposedOption};
 pub use question::{FreeQuestion, Question, QuestionText};
 pub use reputation::{BallotSlot, EndedPoll, Judgements, SlotShare, Sums};
 pub use roster::{Member, ModelChoice, ModelId, ModelNames, ModelSource, Roster};

@@ -18,7 +18,6 @@ mod decisions;
 mod demo;
 pub mod detect;
 mod endpoint;
-mod explaining;
 mod fallback;
 mod fallback_level;
 mod not_configured;
@@ -35,6 +34,7 @@ mod transport;
 mod upstream;
 mod voting;
 mod windows;
+mod writing;
 
 pub use config::{FreeLimit, SetupError, UpstreamConfig};
 pub use decision_rules::{DecisionRule, DecisionRuleError, Dialect};

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Fault, Models, Registry};
+use ep_kernel::{
+    AbandonPolicy, CallLimits, Clock, ExplanationResponse, Fault, Models, ProposalResponse, Registry,
+};
 use ep_polling::{BallotView, Member, ModelChoice, ModelId, ModelResponse, Reason, Roster, Spend};
 use ep_store::UpstreamCache;
 use tokio_util::sync::CancellationToken;
@@ -219,6 +221,19 @@ impl Models for Upstream {
             }
         };
         explanation.instrument(tracing::info_span!("explain", model = %member.model)).await
+    }
+
+    async fn propose(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ProposalResponse {
+        let proposal = async {
+            match self.interface(member).await {
+                Interface::Chat(capabilities) => {
+                    self.voting.propose(&self.caller, member, view, capabilities, limits).await
+                }
+                // It writes no text.
+                Interface::Decisions(_) => ProposalResponse { options: Vec::new(), spend: Spend::NOTHING },
+            }
+        };
+        proposal.instrument(tracing::info_span!("propose", model = %member.model)).await
     }
 
     fn abandon(&self, member: &Member) -> AbandonPolicy {

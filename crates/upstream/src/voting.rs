@@ -11,7 +11,7 @@ use ep_polling::{BallotMode, BallotView, Casting, Member, ModelResponse, NoVote,
 
 use crate::calls::{Caller, Calls};
 use crate::chat::error::{Failure, RetryAction, UpstreamError, Wait};
-use crate::chat::request::{Follows, VoteRequest};
+use crate::chat::request::{Asks, VoteRequest};
 use crate::chat::response::Completion;
 use crate::chat::shapes::repaired;
 use crate::endpoint::Route;
@@ -124,7 +124,7 @@ impl Vote<'_> {
                 max_tokens: self.member.output_tokens.saturating_mul(if is_repeated { 2 } else { 1 }),
                 lowest_effort: self.capabilities.lowest_effort,
                 is_openrouter: self.voting.is_openrouter,
-                follows: unusable_response.as_deref().map(Follows::Unusable),
+                asks: unusable_response.as_deref().map_or(Asks::Vote, Asks::VoteAfter),
             };
             let step = match self.calls.send(&self.voting.route, request.body(), deadline).await {
                 Ok(response) => self.after_response(&response, &request),

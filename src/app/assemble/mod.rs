@@ -15,8 +15,8 @@ use ep_kernel::executor;
 use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::{
     AccountData, Accounts, BatchSettings, Batches, Clock, DatabaseHealth, Entropy, Entry, Idempotency,
-    KeyUses, Keys, Links, Pepper, PollExecutor, PollLimits, Reputation, Sealer, Settings, SigningKeys, Tasks,
-    ToolPorts, WebhookParts, WebhookSecrets, WebhookSender, Webhooks,
+    KeyUses, Keys, Links, Pepper, PollExecutor, PollLimits, Proposals, Reputation, Sealer, Settings,
+    SigningKeys, Tasks, ToolPorts, WebhookParts, WebhookSecrets, WebhookSender, Webhooks,
 };
 use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
 use ep_outside::identity::{Oidc, Provider};
@@ -197,6 +197,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             links,
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
+            proposals: Proposals::new(Arc::clone(&models), Arc::clone(&clock), Arc::clone(&entropy)),
             models,
             polls,
             store: store.clone(),

@@ -317,10 +317,13 @@ impl RunArguments {
             }
             // Another name could stand for another model at the next run.
             let known = registry(target).await?.variants;
-            let is_id = |model: &&String| known.iter().any(|known| known.id.eq_ignore_ascii_case(model));
-            if let Some(unknown) = self.models.iter().find(|model| !is_id(model)) {
+            let is_unknown =
+                |model: &&String| !known.iter().any(|known| known.id.eq_ignore_ascii_case(model));
+            let unknown: Vec<&str> = self.models.iter().filter(is_unknown).map(String::as_str).collect();
+            if !unknown.is_empty() {
                 return Err(wrong(format!(
-                    "--model takes ids, and {unknown} is none; `ep call list_models` lists the ids"
+                    "--model: the registry has no {}; name models by their ids, which `ep call list_models` lists",
+                    unknown.join(", ")
                 )));
             }
             return Ok((Panel::Models(self.models.clone()), None));

@@ -166,6 +166,8 @@ kinds! {
     IdempotencyMismatch "idempotency_mismatch" "The Idempotency-Key was used for another request"
         (422, 42200, 42200, 2) false [advice("new_key", "Use a new idempotency key for a new request.")];
     NoVotes "no_votes" "The votes give no answer" (422, 42201, 42201, 1) true [WAIT];
+    NoProposals "no_proposals" "The models proposed too few options" (422, 42202, 42202, 1) true
+        [advice("send_options", "Send two or more options with the question.")];
     RateLimited "rate_limited" "Too many requests" (429, 42900, 42900, 8) true [WAIT];
     Busy "busy" "Too many polls are running and waiting" (429, 42901, 42901, 8) true [WAIT];
     PollFailed "poll_failed" "The poll was interrupted or did not finish" (500, 50001, 50001, 1) true [RETRY, REPORT];

@@ -11,8 +11,8 @@ pub use cards::{CardEvent, CardProcessor, CheckoutPage};
 pub use credentials::{ProvenToken, TokenVerifier};
 pub use deposits::{PaymentNetwork, PaymentRejection, Presence, TransferOutcome, Verification};
 pub use models::{
-    AbandonPolicy, CallLimits, ExplanationResponse, Models, PanelOrder, RankedPanel, Registry, Turn, Variant,
-    VariantPricing,
+    AbandonPolicy, CallLimits, ExplanationResponse, Models, PanelOrder, ProposalResponse, RankedPanel,
+    Registry, Turn, Variant, VariantPricing,
 };
 pub use wallets::{MessageError, WalletMessage, WalletMessages};
 pub use webhooks::{NotDelivered, PreparedNotification, WebhookSender};

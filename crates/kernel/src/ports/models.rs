@@ -146,6 +146,15 @@ pub struct ExplanationResponse {
     pub spend: Spend,
 }
 
+/// The response of a model that was asked for options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposalResponse {
+    /// The options, as the model wrote them; empty if it proposed none.
+    pub options: Vec<String>,
+    /// The total cost of all attempts.
+    pub spend: Spend,
+}
+
 /// Lists and calls models.
 #[async_trait]
 pub trait Models: Send + Sync {
@@ -176,6 +185,12 @@ pub trait Models: Send + Sync {
         option: usize,
         limits: CallLimits,
     ) -> ExplanationResponse;
+
+    /// Requests options for the question of `view`, which has no choices, in at most two requests. Never fails: a failure is a
+    /// response without options.
+    async fn propose(&self, _member: &Member, _view: &BallotView, _limits: CallLimits) -> ProposalResponse {
+        ProposalResponse { options: Vec::new(), spend: Spend::NOTHING }
+    }
 
     /// Returns the learnt facts about requests to this model, as phrases such as `answers as a stream`. Empty if this process has
     /// not asked the model.

@@ -32,6 +32,33 @@ pub(crate) const SYSTEM: &str = "Answer the question by voting for one of the op
 pub(crate) const EXPLAIN: &str =
     "Give the main reason for your vote, in one short sentence that starts with “Because”.";
 
+/// The name of the tool that takes proposed options.
+pub(crate) const PROPOSE_TOOL: &str = "propose";
+/// The description of that tool.
+pub(crate) const PROPOSE_TOOL_DESCRIPTION: &str = "Propose the options.";
+/// The description of its argument.
+pub(crate) const PROPOSED_DESCRIPTION: &str =
+    "Two to five short, different answers, each of at most 50 characters.";
+/// The system message of a request for options.
+pub(crate) const PROPOSE_SYSTEM: &str = "Propose short answers to the question, among which others will choose one. Use the language of the question.";
+
+/// Builds the user message of a request for options.
+pub(crate) fn proposing(view: &BallotView, level: FallbackLevel) -> String {
+    let mark = view.delimiter_mark;
+    let question = format!("<question-{mark:08x}>\n{}\n</question-{mark:08x}>", view.question);
+    let how = match level {
+        FallbackLevel::Required | FallbackLevel::Object => return question,
+        FallbackLevel::Auto => "Call the tool `propose` exactly once. Write no other text.",
+        FallbackLevel::Schema => {
+            "Answer with a JSON object and nothing else: {\"options\": [\"<a short answer>\", …]}"
+        }
+        FallbackLevel::Prose => {
+            "Write two to five short, different answers, each on a line of its own, and nothing else."
+        }
+    };
+    format!("{question}\n\n{how}")
+}
+
 /// Builds the user message: question, options, and the instruction for this fallback level.
 pub(crate) fn user(view: &BallotView, form: ChoiceForm, level: FallbackLevel) -> String {
     let mut text = ballot(view, form);

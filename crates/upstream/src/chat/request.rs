@@ -23,17 +23,21 @@ pub(crate) struct VoteRequest<'a> {
     pub(crate) lowest_effort: Option<&'static str>,
     /// True if the upstream is OpenRouter, which accepts routing preferences.
     pub(crate) is_openrouter: bool,
-    /// The response of the model that this request follows, if it is not the first one.
-    pub(crate) follows: Option<Follows<'a>>,
+    /// What the request asks for.
+    pub(crate) asks: Asks<'a>,
 }
 
-/// An earlier response of the model, and the reason for another request.
+/// What a request asks the model for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Follows<'a> {
-    /// The response was unusable; the request repeats the question.
-    Unusable(&'a str),
-    /// The model voted for this option; the request asks for its reason, without a tool.
-    Vote(&'a str),
+pub(crate) enum Asks<'a> {
+    /// A vote.
+    Vote,
+    /// A vote, after this response that was unusable.
+    VoteAfter(&'a str),
+    /// The reason for a vote for this option, without a tool.
+    Reason(&'a str),
+    /// Options for the question, which has none.
+    Options,
 }
 
 impl VoteRequest<'_> {
@@ -79,21 +83,37 @@ impl VoteRequest<'_> {
         let form = self.choice_form();
         let mut body = json!({ "model": self.model, "messages": self.messages(form) });
         // In the subset of JSON Schema draft 7 that all servers support.
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "option": {
+        let (tool, description, argument, value) = match self.asks {
+            Asks::Options => (
+                prompt::PROPOSE_TOOL,
+                prompt::PROPOSE_TOOL_DESCRIPTION,
+                "options",
+                json!({
+                    "type": "array",
+                    "description": prompt::PROPOSED_DESCRIPTION,
+                    "items": { "type": "string" },
+                }),
+            ),
+            Asks::Vote | Asks::VoteAfter(_) | Asks::Reason(_) => (
+                TOOL,
+                TOOL_DESCRIPTION,
+                "option",
+                json!({
                     "type": "string",
                     "description": prompt::option_description(form),
                     "enum": values(&self.view.choices, form),
-                },
-            },
-            "required": ["option"],
+                }),
+            ),
+        };
+        let schema = json!({
+            "type": "object",
+            "properties": { argument: value },
+            "required": [argument],
             "additionalProperties": false,
         });
         let is_strict = self.sends(OptionalParameter::Strict);
         if self.level.has_tool() {
-            let mut function = json!({ "name": TOOL, "description": TOOL_DESCRIPTION, "parameters": schema });
+            let mut function = json!({ "name": tool, "description": description, "parameters": schema });
             if is_strict {
                 function["strict"] = json!(true);
             }
@@ -102,7 +122,7 @@ impl VoteRequest<'_> {
         match self.level {
             FallbackLevel::Required => body["tool_choice"] = json!("required"),
             FallbackLevel::Object => {
-                body["tool_choice"] = json!({ "type": "function", "function": { "name": TOOL } });
+                body["tool_choice"] = json!({ "type": "function", "function": { "name": tool } });
             }
             FallbackLevel::Auto => body["tool_choice"] = json!("auto"),
             FallbackLevel::Schema | FallbackLevel::Prose => {}
@@ -112,7 +132,7 @@ impl VoteRequest<'_> {
             body["parallel_tool_calls"] = json!(false);
         }
         if self.level == FallbackLevel::Schema {
-            let mut named = json!({ "name": TOOL });
+            let mut named = json!({ "name": tool });
             if is_strict {
                 named["strict"] = json!(true);
             }
@@ -147,22 +167,23 @@ impl VoteRequest<'_> {
 
     fn messages(&self, form: ChoiceForm) -> Vec<Value> {
         let message = |role: &str, content: &str| json!({ "role": role, "content": content });
-        let user = match self.follows {
-            Some(Follows::Vote(_)) => prompt::ballot(self.view, form),
-            _ => prompt::user(self.view, form, self.level),
+        let (system, user) = match self.asks {
+            Asks::Options => (prompt::PROPOSE_SYSTEM, prompt::proposing(self.view, self.level)),
+            Asks::Reason(_) => (SYSTEM, prompt::ballot(self.view, form)),
+            Asks::Vote | Asks::VoteAfter(_) => (SYSTEM, prompt::user(self.view, form, self.level)),
         };
         let mut messages = if self.sends(OptionalParameter::System) {
-            vec![message("system", SYSTEM), message("user", &user)]
+            vec![message("system", system), message("user", &user)]
         } else {
-            vec![message("user", &format!("{SYSTEM}\n\n{user}"))]
+            vec![message("user", &format!("{system}\n\n{user}"))]
         };
-        match self.follows {
-            None => {}
-            Some(Follows::Unusable(bad)) => messages.extend([
+        match self.asks {
+            Asks::Vote | Asks::Options => {}
+            Asks::VoteAfter(bad) => messages.extend([
                 message("assistant", &prompt::unusable_response(bad)),
                 message("user", &prompt::repair(self.level, form)),
             ]),
-            Some(Follows::Vote(option)) => {
+            Asks::Reason(option) => {
                 messages.extend([message("assistant", option), message("user", prompt::EXPLAIN)]);
             }
         }

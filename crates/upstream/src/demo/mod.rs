@@ -14,7 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Fault, Models, Registry};
+use ep_kernel::{
+    AbandonPolicy, CallLimits, Clock, ExplanationResponse, Fault, Models, ProposalResponse, Registry,
+};
 use ep_polling::{
     BallotView, ExplanationText, Member, ModelChoice, ModelId, ModelResponse, NoVote, Reason, Roster, Spend,
     SpendBasis, Timestamp, Tokens,
@@ -55,6 +57,14 @@ const TTL: Duration = Duration::from_hours(1);
 const CONTEXT: RosterContext = RosterContext { simulated: true, free_per_minute: None, charges: true };
 /// The explanation of every simulated vote.
 const EXPLANATION: &str = "I am simulated and have no reason: my vote follows from a hash of the question.";
+/// The options of every simulated proposal.
+const PROPOSED: [&str; 5] = [
+    "Simulated answer 1",
+    "Simulated answer 2",
+    "Simulated answer 3",
+    "Simulated answer 4",
+    "Simulated answer 5",
+];
 /// The weights of a preference's three parts.
 const SHARED_WEIGHT: f64 = 1.0;
 const FAMILY_WEIGHT: f64 = 0.5;
@@ -185,6 +195,17 @@ impl Models for Demo {
         }
         let (spend, _) = spend(member, view, None, &mut random);
         ExplanationResponse { text: ExplanationText::new(EXPLANATION), spend }
+    }
+
+    async fn propose(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ProposalResponse {
+        let mut random = HashedRandom::from_texts(&[&view.question, member.model.as_str(), "proposal"]);
+        if let Some(tier) = self.tiers.get(&member.model) {
+            tokio::time::sleep(self.latency(tier, &mut random).min(limits.within)).await;
+        }
+        let first = random.below(PROPOSED.len() as u64) as usize;
+        let options = PROPOSED.iter().cycle().skip(first).take(3).map(|&option| option.to_owned()).collect();
+        let (spend, _) = spend(member, view, None, &mut random);
+        ProposalResponse { options, spend }
     }
 
     fn abandon(&self, _: &Member) -> AbandonPolicy {

@@ -13,6 +13,7 @@ mod matcher;
 mod normal;
 #[cfg(test)]
 mod properties;
+mod proposed;
 mod prose;
 mod reasoning;
 mod sentence;
@@ -33,6 +34,7 @@ use choice_set::ChoiceSet;
 use declared::Declared;
 use matcher::ChoiceMatcher;
 pub(crate) use matcher::letter;
+pub(crate) use proposed::proposed_options;
 pub(crate) use reasoning::without_reasoning;
 
 /// The result of parsing a response.

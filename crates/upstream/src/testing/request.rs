@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::script::VoteFor;
-use crate::chat::prompt::EXPLAIN;
+use crate::chat::prompt::{EXPLAIN, PROPOSE_SYSTEM};
 
 /// The form of a vote request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,11 @@ impl<'a> Request<'a> {
     /// Returns true if the request asks for the reason of a vote.
     pub(super) fn is_for_explanation(&self) -> bool {
         self.messages.last().is_some_and(|message| message.content == EXPLAIN)
+    }
+
+    /// Returns true if the request asks for options.
+    pub(super) fn is_for_options(&self) -> bool {
+        self.messages.first().is_some_and(|message| message.content.starts_with(PROPOSE_SYSTEM))
     }
 
     /// Returns the values and texts of the options shown. Without letters, the value of an option is its

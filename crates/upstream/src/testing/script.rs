@@ -22,6 +22,9 @@ pub struct Script {
     pub votes_for: VoteFor,
     /// The action for a request for an explanation.
     pub explains: Action,
+    /// The actions for requests for options by model id: for its first request, its second one, and so on, by all its requests.
+    /// Other models propose Alpha, Beta and Gamma.
+    pub proposes: HashMap<String, Vec<Action>>,
     /// The API key that requests need, if any.
     pub key: Option<String>,
     /// True to record requests for [`ScriptedUpstream::received`](super::ScriptedUpstream::received).
@@ -32,6 +35,13 @@ pub struct Script {
     pub held: bool,
     /// The number of chat requests that are answered at the same time, if it is limited. Others get the status 503.
     pub places: Option<usize>,
+}
+
+impl Action {
+    /// Proposes these options by a call.
+    pub fn proposes(options: &[&str]) -> Self {
+        Self::Calls("propose", vec![json!({ "options": options }).to_string()])
+    }
 }
 
 /// The option that a model votes for.
@@ -293,6 +303,7 @@ impl Default for Script {
             default: Behaviour::default(),
             votes_for: VoteFor::First,
             explains: Action::Says("Because it fits best.".to_owned()),
+            proposes: HashMap::new(),
             key: None,
             keep_requests: true,
             held: false,

@@ -259,6 +259,12 @@ async fn completions(
     if request.is_for_explanation() {
         return perform(&script.explains, &behaviour, &request, &chosen).await;
     }
+    if request.is_for_options() {
+        let actions = script.proposes.get(&*request.model);
+        let action = actions.and_then(|actions| actions.get(before).or(actions.last())).cloned();
+        let action = action.unwrap_or_else(|| Action::proposes(&["Alpha", "Beta", "Gamma"]));
+        return perform(&action, &behaviour, &request, &chosen).await;
+    }
     let Some(action) = behaviour.actions.get(before).or(behaviour.actions.last()) else {
         return error(404, "no such model");
     };

@@ -1,6 +1,7 @@
 //! Values of the form of the start page.
 
 use ep_site::http::Form;
+use ep_tools::polls::ProposedOptions;
 use serde::{Deserialize, Serialize};
 
 /// Values of the form. They are shown again if the form is rejected.
@@ -22,6 +23,9 @@ pub struct PollFormValues {
     /// Idempotency key of the submitted form.
     #[serde(skip)]
     pub nonce: String,
+    /// The models that proposed the options; empty if nobody did.
+    #[serde(skip)]
+    pub proposed_by: String,
 }
 
 impl PollFormValues {
@@ -37,7 +41,15 @@ impl PollFormValues {
             max_cost: text("max_cost"),
             private: form.has("private"),
             nonce: text("nonce"),
+            proposed_by: String::new(),
         }
+    }
+
+    /// Returns the form with proposed options.
+    pub(super) fn with(&self, proposed: ProposedOptions) -> Self {
+        let models: Vec<&str> =
+            proposed.proposals.iter().map(|proposal| proposal.model_id.as_str()).collect();
+        Self { proposed_by: models.join(" and "), options: proposed.options, ..self.clone() }
     }
 
     /// Returns the profile's name, or `None` if the form selects the free models.

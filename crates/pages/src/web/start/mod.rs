@@ -87,6 +87,13 @@ pub(crate) fn ask(of_pages: PageState, exchange: Exchange, admission: Admission)
         let (parts, body) = request.into_parts();
         let values = PollFormValues::read(&Form::read(&parts.headers, body, max_body).await?);
         let base_url = state.links().base_url();
+        if open_poll::is_open(&values) {
+            let visit = Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
+            return match open_poll::propose(&state, &head, &values.question).await {
+                Ok(proposed) => visit.page(&values.with(proposed), None).await,
+                Err(refusal) => visit.page(&values, Some(&refusal)).await,
+            };
+        }
         let (to, cookie) = match open(&state, &head, &values).await {
             Ok(id) => {
                 let waited = waiting_form::read(&parts.headers);

@@ -1,12 +1,15 @@
 //! Opens the poll of the form, with the visitor's account or with the free models.
 
-use ep_kernel::dispatch::{admit, dispatch};
+use ep_kernel::dispatch::{self, admit, dispatch};
 use ep_kernel::guard::Credential;
 use ep_kernel::{Call, CallOutput, Fault, Kind, MessageContent, ParsedInput, StartedEvent, Tool};
-use ep_polling::{PollId, Question};
+use ep_polling::{FreeQuestion, PollId, Question};
 use ep_site::http::{AppState, CallStep, RequestHead, Steps};
 use ep_tools::entry_of;
-use ep_tools::polls::{FreeAnswer, PollFree, PollQuestion, StartPoll};
+use ep_tools::polls::{
+    FreeAnswer, OpenQuestion, PollFree, PollQuestion, ProposeOptions, ProposedOptions, StartPoll,
+};
+use ep_tools::reader::{Choices, Reading, read_question};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -105,6 +108,28 @@ pub(super) fn free_poll(done: Result<CallOutput, Fault>) -> Result<PollId, Fault
     }
 }
 
+/// True if the form has an open question, for which models can propose options. Nobody else sees the question of a private poll.
+pub(super) fn is_open(values: &PollFormValues) -> bool {
+    let is_open = |read| matches!(read, Reading::Question(read) if read.choices == Choices::Open && !read.terms.private);
+    values.options.is_empty()
+        && !values.private
+        && !values.question.contains('[')
+        && is_open(read_question(&values.question))
+}
+
+/// Asks free models for options. The visitor reads them before the poll opens.
+pub(super) async fn propose(
+    state: &AppState,
+    head: &RequestHead,
+    question: &str,
+) -> Result<ProposedOptions, Fault> {
+    let question =
+        FreeQuestion::new(question).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
+    let call = Call::new(head.guarded("web", Credential::None));
+    let input = OpenQuestion { question };
+    Ok(dispatch::call::<ProposeOptions>(&state.app, entry_of::<ProposeOptions>()?, call, input).await?.output)
+}
+
 /// Builds the input of a free poll: options from their fields, from the question, or proposed by the service.
 fn free_question(values: &PollFormValues) -> Map<String, Value> {
     let options = &values.options;
@@ -136,7 +161,7 @@ pub(super) fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fa
 
 /// Returns the idempotency key of a form. The same form opens one poll; a changed form opens another.
 pub(super) fn key(values: &PollFormValues) -> String {
-    let PollFormValues { question, options, voters, confidence, max_cost, private, nonce } = values;
+    let PollFormValues { question, options, voters, confidence, max_cost, private, nonce, .. } = values;
     let mut digest = Sha256::new();
     let parts = [question, voters, confidence, max_cost, &private.to_string(), nonce];
     for part in parts.into_iter().chain(options) {

@@ -1,0 +1,103 @@
+//! `propose_options`: options for an open question, by models that charge nothing.
+
+use ep_kernel::Proposed;
+use ep_polling::options::FREE_MAX_OPTIONS;
+use ep_polling::{FreeOptions, FreeQuestion, ModelChoice};
+
+use super::free_form::FREE_PRESET;
+use crate::prelude::*;
+
+/// Asks models for options.
+pub struct ProposeOptions;
+
+/// The open question.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct OpenQuestion {
+    /// A question that has no options yet.
+    pub question: FreeQuestion,
+}
+
+/// The proposed options.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ProposedOptions {
+    /// The question.
+    pub question: String,
+    /// Two to five options, those of most models first.
+    pub options: Vec<String>,
+    /// The models that proposed options, each with its own.
+    pub proposals: Vec<ModelProposal>,
+    /// True if the models are simulated.
+    pub simulated: bool,
+}
+
+/// The options of one model.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ModelProposal {
+    /// The model's id.
+    pub model_id: String,
+    /// Its options, in its order.
+    pub options: Vec<String>,
+}
+
+impl ToolOutput for ProposedOptions {
+    fn presentation(&self) -> Presentation {
+        let options: Vec<String> = self.options.iter().map(|option| format!("“{option}”")).collect();
+        let simulated = if self.simulated { "Simulated models" } else { "Models" };
+        let poll = "Ask the question with these or with other options.";
+        Presentation::default().summary(format!("{simulated} proposed {}. {poll}", options.join(", ")))
+    }
+}
+
+impl Tool for ProposeOptions {
+    const SPEC: Spec = Spec {
+        name: "propose_options",
+        title: "Propose options",
+        summary: "Asks two models that charge nothing for two to five options of an open question, for a poll. Free, without an account.",
+        manual: include_str!("propose_options.md"),
+        example: r#"{ "question": "What is the best first programming language?" }"#,
+        access: Access::PUBLIC,
+        effect: Effect::Consult,
+        latency: Latency::Models,
+        rate: Rate::Free,
+        rest: Some(Rest::post("/api/options")),
+        agents: Agents::Extended,
+        intents: &[
+            "propose options for a question",
+            "suggest answers to vote on",
+            "I have a question but no options",
+        ],
+        faults: &[Kind::Busy, Kind::NoProposals, Kind::NotConfigured, Kind::Unavailable],
+        ..Spec::PLAIN
+    };
+    type Input = OpenQuestion;
+    type Output = ProposedOptions;
+
+    async fn call(cx: &Ctx, input: OpenQuestion) -> Result<ProposedOptions, Fault> {
+        let proposed = propose(cx, &input.question).await?;
+        let of = |proposal: &ep_polling::Proposal| ModelProposal {
+            model_id: proposal.model.to_string(),
+            options: proposal.options.clone(),
+        };
+        Ok(ProposedOptions {
+            question: input.question.into(),
+            options: proposed.options.iter().map(|option| option.text.clone()).collect(),
+            proposals: proposed.proposals.iter().map(of).collect(),
+            simulated: proposed.simulated,
+        })
+    }
+}
+
+/// Asks the free models for options.
+async fn propose(cx: &Ctx, question: &FreeQuestion) -> Result<std::sync::Arc<Proposed>, Fault> {
+    let roster = cx.models().roster(&ModelChoice::preset(FREE_PRESET)).await?;
+    cx.proposals().of(question.as_str(), roster, FREE_MAX_OPTIONS).await
+}
+
+/// Returns proposed options for a free poll, and a notice that names the models.
+pub(super) async fn proposed(cx: &Ctx, question: &FreeQuestion) -> Result<(FreeOptions, String), Fault> {
+    let proposed = propose(cx, question).await?;
+    let options: Vec<&str> = proposed.options.iter().map(|option| option.text.as_str()).collect();
+    let options = FreeOptions::new(&options).map_err(Fault::internal)?;
+    let models: Vec<&str> = proposed.proposals.iter().map(|proposal| proposal.model.as_str()).collect();
+    Ok((options, format!("the question had no options; these were proposed by {}", models.join(" and "))))
+}
