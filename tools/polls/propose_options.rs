@@ -4,6 +4,8 @@ use ep_kernel::Proposed;
 use ep_polling::options::FREE_MAX_OPTIONS;
 use ep_polling::{FreeOptions, FreeQuestion, ModelChoice};
 
+use tokio::time::Instant;
+
 use super::free_form::FREE_PRESET;
 use crate::prelude::*;
 
@@ -90,7 +92,10 @@ impl Tool for ProposeOptions {
 /// Asks the free models for options.
 async fn propose(cx: &Ctx, question: &FreeQuestion) -> Result<std::sync::Arc<Proposed>, Fault> {
     let roster = cx.models().roster(&ModelChoice::preset(FREE_PRESET)).await?;
-    cx.proposals().of(question.as_str(), roster, FREE_MAX_OPTIONS).await
+    let began = Instant::now();
+    let proposed = cx.proposals().of(question.as_str(), roster, FREE_MAX_OPTIONS).await;
+    cx.waited_for_models(began.elapsed());
+    proposed
 }
 
 /// Returns proposed options for a free poll, and a notice that names the models.

@@ -338,7 +338,7 @@ pattern!(
     r"(?im)(?:^|[.!?:]\s+)(?:please )?(?:answer|respond|reply|responda|responde|antworte\w*|réponds?|répondez|rispondi)\s+(?:only |just |strictly )?(?:with|com|con|mit|par|avec)\s+(?:only |just |one of |either )*([^.?!:\n,]{1,40}(?:(?:,| or | ou | oder | o )[^.?!:\n,]{1,40}){1,9})[.!]?\s*$"
 );
 pattern!(
-    /// "[[A]]" if assistant A is better
+    /// The verdicts of a judge: `"[[A]]" if assistant A is better`.
     VERDICT,
     r#"["'“]\[\[([A-Z])\]\]["'”]"#
 );

@@ -94,7 +94,7 @@ pub(super) fn stripped(text: &str) -> String {
 pattern!(
     /// The end of a letter: up to five short lines with a name.
     SIGNATURE,
-    r"(?i)\n\s*(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)(?: in advance)?[,.!]?\s*\n(?:[^\n?]{1,60}\n?){1,5}$"
+    r"(?i)\n\s*(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)(?: in advance)?[,.!]?\s*\n(?:[^\n?*•(\d\s-][^\n?]{0,59}\n?){1,5}$"
 );
 pattern!(BLANK_LINES, r"\n{3,}");
 pattern!(

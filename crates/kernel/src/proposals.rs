@@ -20,8 +20,8 @@ use crate::ports::{CallLimits, Clock, Entropy, Models};
 const PROPOSERS: usize = 2;
 /// Maximum number of models that are asked: one that proposes nothing is replaced.
 const MAX_ASKED: usize = 4;
-/// Time limit of each round of requests.
-const TIME_LIMIT: Duration = Duration::from_secs(20);
+/// Time limit of each round of requests. Both rounds fit into the time that an operation has beyond the deadline of a poll.
+const TIME_LIMIT: Duration = Duration::from_secs(12);
 /// Time for which the same question gets the same options.
 const LIFETIME: Duration = Duration::from_hours(24);
 /// Maximum number of questions whose options are stored.
