@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use ep_polling::{BallotView, Choice, ChoiceForm};
-use serde_json::{Value, json};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::prompt::{self, SYSTEM, TOOL, TOOL_DESCRIPTION};
 use crate::fallback_level::FallbackLevel;
@@ -80,115 +82,204 @@ impl VoteRequest<'_> {
 
     /// Serializes the body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
-        let form = self.choice_form();
-        let mut body = json!({ "model": self.model, "messages": self.messages(form) });
-        // In the subset of JSON Schema draft 7 that all servers support.
-        let (tool, description, argument, value) = match self.asks {
-            Asks::Options => (
-                prompt::PROPOSE_TOOL,
-                prompt::PROPOSE_TOOL_DESCRIPTION,
-                "options",
-                json!({
-                    "type": "array",
-                    "description": prompt::PROPOSED_DESCRIPTION,
-                    "items": { "type": "string" },
-                }),
-            ),
-            Asks::Vote | Asks::VoteAfter(_) | Asks::Reason(_) => (
-                TOOL,
-                TOOL_DESCRIPTION,
-                "option",
-                json!({
-                    "type": "string",
-                    "description": prompt::option_description(form),
-                    "enum": values(&self.view.choices, form),
-                }),
-            ),
-        };
-        let schema = json!({
-            "type": "object",
-            "properties": { argument: value },
-            "required": [argument],
-            "additionalProperties": false,
-        });
-        let is_strict = self.sends(OptionalParameter::Strict);
-        if self.level.has_tool() {
-            let mut function = json!({ "name": tool, "description": description, "parameters": schema });
-            if is_strict {
-                function["strict"] = json!(true);
+        let mut bytes = Vec::with_capacity(self.view.question.len() + 2048);
+        // Serializing texts, numbers and booleans cannot fail.
+        let _ = serde_json::to_writer(&mut bytes, self);
+        bytes
+    }
+
+    /// Returns the tool and the schema of its arguments.
+    fn tool(&self, form: ChoiceForm) -> (&'static str, &'static str, Schema<'_>) {
+        match self.asks {
+            Asks::Options => {
+                let options = ListOf {
+                    kind: "array",
+                    description: prompt::PROPOSED_DESCRIPTION,
+                    items: Items { kind: "string" },
+                };
+                let schema = Schema::new("options", Properties::Options { options });
+                (prompt::PROPOSE_TOOL, prompt::PROPOSE_TOOL_DESCRIPTION, schema)
             }
-            body["tools"] = json!([{ "type": "function", "function": function }]);
+            Asks::Vote | Asks::VoteAfter(_) | Asks::Reason(_) => {
+                let option = OneOf {
+                    kind: "string",
+                    description: prompt::option_description(form),
+                    values: values(&self.view.choices, form),
+                };
+                (TOOL, TOOL_DESCRIPTION, Schema::new("option", Properties::Option { option }))
+            }
+        }
+    }
+
+    fn messages<'r>(&'r self, form: ChoiceForm) -> Vec<Message<'r>> {
+        let (system, mut user) = match self.asks {
+            Asks::Options => (prompt::PROPOSE_SYSTEM, prompt::proposing(self.view, self.level)),
+            Asks::Reason(_) => (SYSTEM, prompt::ballot(self.view, form)),
+            Asks::Vote | Asks::VoteAfter(_) => (SYSTEM, prompt::user(self.view, form, self.level)),
+        };
+        let mut messages = Vec::with_capacity(4);
+        let mut add = |role, content: Cow<'r, str>| messages.push(Message { role, content });
+        if self.sends(OptionalParameter::System) {
+            add("system", system.into());
+        } else {
+            user = format!("{system}\n\n{user}");
+        }
+        add("user", user.into());
+        match self.asks {
+            Asks::Vote | Asks::Options => {}
+            Asks::VoteAfter(bad) => {
+                add("assistant", prompt::unusable_response(bad).into());
+                add("user", prompt::repair(self.level, form).into());
+            }
+            Asks::Reason(option) => {
+                add("assistant", option.to_owned().into());
+                add("user", prompt::EXPLAIN.into());
+            }
+        }
+        messages
+    }
+}
+
+// Each poll has a request for each model, so that no tree of values is built for it.
+impl Serialize for VoteRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = self.choice_form();
+        let (name, description, schema) = self.tool(form);
+        let strict = self.sends(OptionalParameter::Strict).then_some(true);
+        let mut body = serializer.serialize_map(None)?;
+        body.serialize_entry("model", self.model)?;
+        body.serialize_entry("messages", &self.messages(form))?;
+        if self.level.has_tool() {
+            let function = Function { name, description, parameters: &schema, strict };
+            body.serialize_entry("tools", &[Tool { kind: "function", function }])?;
         }
         match self.level {
-            FallbackLevel::Required => body["tool_choice"] = json!("required"),
+            FallbackLevel::Required => body.serialize_entry("tool_choice", "required")?,
             FallbackLevel::Object => {
-                body["tool_choice"] = json!({ "type": "function", "function": { "name": tool } });
+                let choice = json!({ "type": "function", "function": { "name": name } });
+                body.serialize_entry("tool_choice", &choice)?;
             }
-            FallbackLevel::Auto => body["tool_choice"] = json!("auto"),
+            FallbackLevel::Auto => body.serialize_entry("tool_choice", "auto")?,
             FallbackLevel::Schema | FallbackLevel::Prose => {}
         }
         if self.sends(OptionalParameter::ParallelToolCalls) {
             // A vote is one call, and models may make several by default.
-            body["parallel_tool_calls"] = json!(false);
+            body.serialize_entry("parallel_tool_calls", &false)?;
         }
         if self.level == FallbackLevel::Schema {
-            let mut named = json!({ "name": tool });
-            if is_strict {
-                named["strict"] = json!(true);
-            }
-            named["schema"] = schema;
-            body["response_format"] = json!({ "type": "json_schema", "json_schema": named });
+            let json_schema = NamedSchema { name, strict, schema: &schema };
+            body.serialize_entry("response_format", &ResponseFormat { kind: "json_schema", json_schema })?;
         }
         let has_max_tokens = self.sends(OptionalParameter::MaxTokens);
-        body[if has_max_tokens { "max_tokens" } else { "max_completion_tokens" }] = json!(self.max_tokens);
+        let most = if has_max_tokens { "max_tokens" } else { "max_completion_tokens" };
+        body.serialize_entry(most, &self.max_tokens)?;
         if let Some(effort) = self.lowest_effort
             && self.sends(OptionalParameter::Reasoning)
         {
             // The reasoning is excluded from the response.
-            body["reasoning"] = json!({ "effort": effort, "exclude": true });
+            body.serialize_entry("reasoning", &json!({ "effort": effort, "exclude": true }))?;
         }
         if self.turns_reasoning_off() {
-            body["reasoning_effort"] = json!("none");
+            body.serialize_entry("reasoning_effort", "none")?;
         }
         if self.sends(OptionalParameter::Provider) {
             // By default, OpenRouter sends requests with tools to the provider with the most reliable tool calls, at that
             // provider's price. Polls rely on the listed price, so they request the cheapest provider. A list of fallback
             // models is never sent, because another model would then vote in this one's name.
-            body["provider"] = json!({ "sort": "price" });
+            body.serialize_entry("provider", &json!({ "sort": "price" }))?;
         }
         if self.streams() {
-            body["stream"] = json!(true);
+            body.serialize_entry("stream", &true)?;
         }
         if self.sends_stream_options() {
-            body["stream_options"] = json!({ "include_usage": true });
+            body.serialize_entry("stream_options", &json!({ "include_usage": true }))?;
         }
-        body.to_string().into_bytes()
+        body.end()
     }
+}
 
-    fn messages(&self, form: ChoiceForm) -> Vec<Value> {
-        let message = |role: &str, content: &str| json!({ "role": role, "content": content });
-        let (system, user) = match self.asks {
-            Asks::Options => (prompt::PROPOSE_SYSTEM, prompt::proposing(self.view, self.level)),
-            Asks::Reason(_) => (SYSTEM, prompt::ballot(self.view, form)),
-            Asks::Vote | Asks::VoteAfter(_) => (SYSTEM, prompt::user(self.view, form, self.level)),
-        };
-        let mut messages = if self.sends(OptionalParameter::System) {
-            vec![message("system", system), message("user", &user)]
-        } else {
-            vec![message("user", &format!("{system}\n\n{user}"))]
-        };
-        match self.asks {
-            Asks::Vote | Asks::Options => {}
-            Asks::VoteAfter(bad) => messages.extend([
-                message("assistant", &prompt::unusable_response(bad)),
-                message("user", &prompt::repair(self.level, form)),
-            ]),
-            Asks::Reason(option) => {
-                messages.extend([message("assistant", option), message("user", prompt::EXPLAIN)]);
-            }
-        }
-        messages
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'static str,
+    description: &'static str,
+    parameters: &'a Schema<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    json_schema: NamedSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct NamedSchema<'a> {
+    name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+    schema: &'a Schema<'a>,
+}
+
+/// An object with one argument, in the subset of JSON Schema draft 7 that all servers support.
+#[derive(Serialize)]
+struct Schema<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    properties: Properties<'a>,
+    required: [&'static str; 1],
+    #[serde(rename = "additionalProperties")]
+    additional_properties: bool,
+}
+
+impl<'a> Schema<'a> {
+    const fn new(argument: &'static str, properties: Properties<'a>) -> Self {
+        Self { kind: "object", properties, required: [argument], additional_properties: false }
     }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Properties<'a> {
+    Option { option: OneOf<'a> },
+    Options { options: ListOf },
+}
+
+#[derive(Serialize)]
+struct OneOf<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    description: &'static str,
+    #[serde(rename = "enum")]
+    values: Vec<Cow<'a, str>>,
+}
+
+#[derive(Serialize)]
+struct ListOf {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    description: &'static str,
+    items: Items,
+}
+
+#[derive(Serialize)]
+struct Items {
+    #[serde(rename = "type")]
+    kind: &'static str,
 }
 
 /// Returns the value of each choice, in the order shown: the option's text, or a letter.
