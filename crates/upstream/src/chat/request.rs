@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ep_polling::proposals::MAX_EACH;
 use ep_polling::{BallotView, Choice, ChoiceForm};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -96,6 +97,7 @@ impl VoteRequest<'_> {
                     kind: "array",
                     description: prompt::PROPOSED_DESCRIPTION,
                     items: Items { kind: "string" },
+                    max_items: MAX_EACH,
                 };
                 let schema = Schema::new("options", Properties::Options { options });
                 (prompt::PROPOSE_TOOL, prompt::PROPOSE_TOOL_DESCRIPTION, schema)
@@ -274,6 +276,9 @@ struct ListOf {
     kind: &'static str,
     description: &'static str,
     items: Items,
+    /// Small models would write a list without an end.
+    #[serde(rename = "maxItems")]
+    max_items: usize,
 }
 
 #[derive(Serialize)]
