@@ -137,19 +137,16 @@ impl Arguments {
     }
 
     /// Asks free models for options of an open question, and shows them. If they are not wanted, the options are typed.
-    async fn propose(&mut self, config: &Config) {
+    async fn propose(&mut self, target: &Target) {
         let proposed = async {
-            let target = Target::new(config, self.server.as_deref()).await?;
             let input = json!({ "question": self.question });
-            let proposed = target.call(entry_of::<ProposeOptions>()?, input).await;
-            target.close().await;
-            anyhow::Ok(serde_json::from_value::<ProposedOptions>(proposed?)?)
+            let proposed = target.call(entry_of::<ProposeOptions>()?, input).await?;
+            anyhow::Ok(serde_json::from_value::<ProposedOptions>(proposed)?)
         };
         match proposed.await {
-            Ok(ProposedOptions { options, proposals, .. }) => {
-                let models: Vec<&str> = proposals.iter().map(|proposal| proposal.model_id.as_str()).collect();
-                eprintln!("Options proposed by {}:", models.join(" and "));
-                for option in &options {
+            Ok(proposed) => {
+                eprintln!("Options proposed by {}:", proposed.proposers());
+                for option in &proposed.options {
                     eprintln!("  {option}");
                 }
                 let answer = prompt::line(
@@ -158,7 +155,7 @@ impl Arguments {
                     "Ask with these? [Y/n] ",
                 );
                 if answer.is_ok_and(|answer| !answer.to_lowercase().starts_with('n')) {
-                    self.options = options;
+                    self.options = proposed.options;
                 }
             }
             Err(error) => eprintln!("No options were proposed: {error}"),
@@ -168,8 +165,11 @@ impl Arguments {
 
 pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
     let is_open = arguments.read_choices();
+    let mut opened = None;
     if is_open && std::io::stdin().is_terminal() && !arguments.private {
-        arguments.propose(config).await;
+        let target = Target::new(config, arguments.server.as_deref()).await?;
+        arguments.propose(&target).await;
+        opened = Some(target);
     }
     let has_choices = !(arguments.options.is_empty() && arguments.levels.is_empty());
     if (arguments.question.is_none() || !has_choices) && std::io::stdin().is_terminal() {
@@ -183,7 +183,10 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
     if arguments.server.is_none() && !arguments.json {
         hints::before_a_poll(config).await;
     }
-    let target = Target::new(config, arguments.server.as_deref()).await?;
+    let target = match opened {
+        Some(target) => target,
+        None => Target::new(config, arguments.server.as_deref()).await?,
+    };
     let (steps, mut received) = mpsc::channel(MAX_EVENTS);
     let mut live = Live::new(!arguments.json);
     let answer = {

@@ -4,7 +4,7 @@ use ep_kernel::batches::{MAX_ROWS, RETENTION};
 use ep_kernel::reading;
 use ep_kernel::schema;
 use ep_kernel::{BatchRequest, BatchRows, Entry, FieldFault, Models};
-use ep_polling::{ModelChoice, ModelNames, ModelSource, Options, PanelRef, Question, Threshold, TieRule};
+use ep_polling::{ModelChoice, ModelNames, Options, PanelRef, Question, Threshold, TieRule};
 use ep_store::BatchTerms;
 use serde::Deserializer;
 use serde_json::{Map, Value, json};
@@ -202,8 +202,7 @@ pub async fn has_models(models: &dyn Models) -> Result<(), Fault> {
 /// Returns the ids of the models that these names stand for now, so that all rows ask the same. Names that cannot be looked up
 /// now are looked up when the rows are asked.
 async fn fixed(models: &dyn Models, names: ModelNames) -> Result<ModelNames, Fault> {
-    let choice = ModelChoice { source: ModelSource::Named(names.clone()), exclude: None };
-    match models.roster(&choice).await {
+    match models.roster(&ModelChoice::named(names.clone())).await {
         Ok(roster) => {
             let ids: Vec<&str> = roster.members().iter().map(|member| member.model.as_str()).collect();
             ModelNames::new(&ids).map_err(Fault::internal)

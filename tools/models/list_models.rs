@@ -73,7 +73,7 @@ fn shorten(list: &mut Map<String, Value>) {
     variants.truncate(BRIEF);
     for variant in variants {
         let pricing = serde_json::from_value::<VariantPricing>(variant["pricing"].take()).ok();
-        let price = pricing.as_ref().and_then(blended).map(|usd| (usd * 1e4).round() / 1e4);
+        let price = pricing.as_ref().and_then(usd_per_million).map(|usd| (usd * 1e4).round() / 1e4);
         *variant = json!({ "id": variant["id"].take(), "usd_per_million": price });
     }
     if has_more {
@@ -88,10 +88,9 @@ const fn is_first(offset: &u32) -> bool {
     *offset == 0
 }
 
-/// Returns the price of a million tokens, in USD: three parts input, one part output.
-fn blended(pricing: &VariantPricing) -> Option<f64> {
-    let per_token = |text: &str| text.parse::<f64>().ok();
-    Some((per_token(&pricing.prompt)? * 3.0 + per_token(&pricing.completion)?) / 4.0 * 1e6)
+/// Returns the price of a million tokens, in USD.
+fn usd_per_million(pricing: &VariantPricing) -> Option<f64> {
+    pricing.price().map(|price| price.blended_usd_per_million())
 }
 
 impl ModelQuery {
@@ -109,7 +108,7 @@ impl ModelQuery {
         let family = family.map(|family| family.trim().to_lowercase());
         let is_listed = |variant: &Variant| {
             let text = format!("{} {} {}", variant.id, variant.name, variant.provider).to_lowercase();
-            let price = variant.pricing.as_ref().and_then(blended);
+            let price = variant.pricing.as_ref().and_then(usd_per_million);
             words.iter().all(|word| text.contains(word))
                 && family.as_ref().is_none_or(|family| {
                     variant.family == *family || variant.family.split('/').any(|part| part == family)

@@ -7,7 +7,7 @@ use ep_kernel::PanelOrder;
 use ep_kernel::schema;
 use ep_polling::roster::MIN_NAMED;
 use ep_polling::{
-    Member, ModelChoice, ModelNames, ModelSource, OrderBasis, PanelDefinition, PanelName, Threshold, TieRule,
+    Member, ModelChoice, ModelNames, OrderBasis, PanelDefinition, PanelName, Threshold, TieRule,
 };
 use ep_store::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel};
 use serde_json::Value;
@@ -165,7 +165,7 @@ async fn named(cx: &Ctx, names: ModelNames) -> Result<(Vec<Member>, Vec<String>)
             return wrong(format!("{name} is listed twice; list each model once"));
         }
     }
-    let choice = ModelChoice { source: ModelSource::Named(names.clone()), exclude: None };
+    let choice = ModelChoice::named(names.clone());
     let roster = cx.models().roster(&choice).await.map_err(|fault| not_in_registry(fault, &names))?;
     let members = roster.members().to_vec();
     if members.len() != names.as_slice().len() {

@@ -18,7 +18,7 @@ use super::follow::follow;
 use super::free_form::{self, FREE_PRESET, FreeRequest, Theme};
 use super::notices::notices;
 use super::poll_question::PollQuestion;
-use super::propose_options::proposed;
+use super::propose_options::propose;
 use super::sentences::{EndedPoll, NOT_PROOF, quoted};
 use super::summary::Summary;
 use crate::prelude::*;
@@ -151,8 +151,13 @@ impl Tool for PollFree {
                 (FreeOptions::new(&["1", "2", "3", "4", "5"]).map_err(Fault::internal)?.into(), None)
             }
             None => {
-                let (options, notice) = proposed(cx, &question).await?;
-                (options.into(), Some(notice))
+                let proposed = propose(cx, &question).await?;
+                let options = FreeOptions::new(&proposed.options).map_err(Fault::internal)?;
+                let proposers = proposed.proposers();
+                (
+                    options.into(),
+                    Some(format!("the question had no options; these were proposed by {proposers}")),
+                )
             }
         };
         let plan = plan(cx, free_draft(question, choices, false)).await?;

@@ -1,8 +1,7 @@
 //! `propose_options`: options for an open question, by models that charge nothing.
 
-use ep_kernel::Proposed;
 use ep_polling::options::FREE_MAX_OPTIONS;
-use ep_polling::{FreeOptions, FreeQuestion, ModelChoice};
+use ep_polling::{FreeQuestion, ModelChoice, Proposal};
 
 use tokio::time::Instant;
 
@@ -30,6 +29,14 @@ pub struct ProposedOptions {
     pub proposals: Vec<ModelProposal>,
     /// True if the models are simulated.
     pub simulated: bool,
+}
+
+impl ProposedOptions {
+    /// Returns the models that proposed options, in words.
+    pub fn proposers(&self) -> String {
+        let models: Vec<&str> = self.proposals.iter().map(|proposal| proposal.model_id.as_str()).collect();
+        models.join(" and ")
+    }
 }
 
 /// The options of one model.
@@ -75,34 +82,25 @@ impl Tool for ProposeOptions {
     type Output = ProposedOptions;
 
     async fn call(cx: &Ctx, input: OpenQuestion) -> Result<ProposedOptions, Fault> {
-        let proposed = propose(cx, &input.question).await?;
-        let of = |proposal: &ep_polling::Proposal| ModelProposal {
-            model_id: proposal.model.to_string(),
-            options: proposal.options.clone(),
-        };
-        Ok(ProposedOptions {
-            question: input.question.into(),
-            options: proposed.options.iter().map(|option| option.text.clone()).collect(),
-            proposals: proposed.proposals.iter().map(of).collect(),
-            simulated: proposed.simulated,
-        })
+        propose(cx, &input.question).await
     }
 }
 
 /// Asks the free models for options.
-async fn propose(cx: &Ctx, question: &FreeQuestion) -> Result<std::sync::Arc<Proposed>, Fault> {
+pub(super) async fn propose(cx: &Ctx, question: &FreeQuestion) -> Result<ProposedOptions, Fault> {
     let roster = cx.models().roster(&ModelChoice::preset(FREE_PRESET)).await?;
     let began = Instant::now();
     let proposed = cx.proposals().of(question.as_str(), roster, FREE_MAX_OPTIONS).await;
     cx.waited_for_models(began.elapsed());
-    proposed
-}
-
-/// Returns proposed options for a free poll, and a notice that names the models.
-pub(super) async fn proposed(cx: &Ctx, question: &FreeQuestion) -> Result<(FreeOptions, String), Fault> {
-    let proposed = propose(cx, question).await?;
-    let options: Vec<&str> = proposed.options.iter().map(|option| option.text.as_str()).collect();
-    let options = FreeOptions::new(&options).map_err(Fault::internal)?;
-    let models: Vec<&str> = proposed.proposals.iter().map(|proposal| proposal.model.as_str()).collect();
-    Ok((options, format!("the question had no options; these were proposed by {}", models.join(" and "))))
+    let proposed = proposed?;
+    let of = |proposal: &Proposal| ModelProposal {
+        model_id: proposal.model().to_string(),
+        options: proposal.options().to_vec(),
+    };
+    Ok(ProposedOptions {
+        question: question.as_str().to_owned(),
+        options: proposed.options.iter().map(|option| option.text.clone()).collect(),
+        proposals: proposed.proposals.iter().map(of).collect(),
+        simulated: proposed.simulated,
+    })
 }

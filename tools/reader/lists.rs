@@ -1,5 +1,7 @@
 //! Lists of options: lines with marks, marks in a line, tables, and lists after a word such as "options".
 
+use regex::Regex;
+
 use super::sentences::{lines_with_code, of_line, pattern};
 
 pattern!(
@@ -372,39 +374,45 @@ pattern!(CHINESE_LIST, r"(?:哪一?类|类别|哪一?[个种项]|分类为|类�
 pattern!(CORNERED, r"(?:「[^」\n]{1,40}」\s*[、,・]?\s*(?:と|か|または|もしくは)?\s*){2,12}");
 pattern!(CORNER, r"「([^」\n]{1,40})」");
 
+/// Returns the options of the first list that a pattern captures.
+fn listed(pattern: &Regex, text: &str) -> Option<Vec<String>> {
+    pattern.captures(text).and_then(|found| split(&found[1]))
+}
+
+/// Returns all texts that a pattern captures.
+fn all_of(pattern: &Regex, text: &str) -> Vec<String> {
+    pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
+}
+
 /// Returns the options of a Japanese list in corner brackets of which one is to be chosen.
 fn cornered(text: &str) -> Option<Vec<String>> {
     let found = CORNERED.find(text)?;
     let rest: String = text[found.end()..].chars().take(16).collect();
     let chooses = ["いずれか", "どれか", "どちら", "どれ", "のどれ"].iter().any(|word| rest.contains(word));
-    chooses.then(|| CORNER.captures_iter(found.as_str()).map(|option| option[1].to_owned()).collect())
+    chooses.then(|| all_of(&CORNER, found.as_str()))
 }
 
 /// Returns the options after a word that introduces them.
 pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
-    if let Some(found) = ANSWER_WITH.captures(text)
-        && let Some(options) = split(&found[1])
-    {
+    if let Some(options) = listed(&ANSWER_WITH, text) {
         return Some(options);
     }
-    let verdicts: Vec<String> = VERDICT.captures_iter(text).map(|found| found[1].to_owned()).collect();
+    let verdicts = all_of(&VERDICT, text);
     if (2..=5).contains(&verdicts.len()) {
         return Some(verdicts);
     }
-    let codes: Vec<String> = CODES.captures_iter(text).map(|found| found[1].to_owned()).collect();
+    let codes = all_of(&CODES, text);
     if codes.len() >= 3 {
         return Some(codes);
     }
-    for list in [&*IN_PARENTHESES, &*CHINESE_LIST] {
-        if let Some(options) = list.captures(text).and_then(|found| split(&found[1])) {
-            return Some(options);
-        }
+    if let Some(options) = listed(&IN_PARENTHESES, text).or_else(|| listed(&CHINESE_LIST, text)) {
+        return Some(options);
     }
     if let Some(options) = cornered(text) {
         return Some(options);
     }
     if let Some(found) = QUOTED_ANSWERS.captures(text) {
-        return Some(IN_MARKS.captures_iter(&found[1]).map(|option| option[1].to_owned()).collect());
+        return Some(all_of(&IN_MARKS, &found[1]));
     }
     if let Some(found) = QUOTED_LIST.captures(text) {
         return split(&found[1]);
@@ -431,14 +439,7 @@ pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
             return Some(options);
         }
     }
-    if let Some(found) = ONE_OF.captures(text)
-        && let Some(options) = split(&found[1])
-    {
-        return Some(options);
-    }
-    if let Some(found) = OPTIONS_ARE.captures(text)
-        && let Some(options) = split(&found[1])
-    {
+    if let Some(options) = listed(&ONE_OF, text).or_else(|| listed(&OPTIONS_ARE, text)) {
         return Some(options);
     }
     if let Some(found) = PIPES.captures(text) {

@@ -101,11 +101,11 @@ pub(super) fn read(text: &str) -> Option<Reading> {
     if let Some(id) = POLL_ID.find(text) {
         return Some(if asks_effect { Reading::Effect } else { Reading::Poll(id.as_str().to_uppercase()) });
     }
-    let is_reply = AUTOMATIC.is_match(&own_text);
-    let is_short = own_text.split_whitespace().count() <= 20 && super::lists::block(text).is_none();
-    if is_reply {
+    if AUTOMATIC.is_match(&own_text) {
         return Some(Reading::Help);
     }
+    let has_list = super::lists::block(text).is_some();
+    let is_short = own_text.split_whitespace().count() <= 20 && !has_list;
     if is_chat(&own_text)
         && is_short
         && !own_text.contains(['?', '/'])
@@ -117,7 +117,6 @@ pub(super) fn read(text: &str) -> Option<Reading> {
     if DRAFT.is_match(&own_text) {
         return Some(Reading::Draft);
     }
-    let has_list = super::lists::block(text).is_some();
     if has_list {
         return None;
     }
@@ -150,7 +149,7 @@ pub(super) fn lacks_content(text: &str) -> bool {
 
 pattern!(
     CHAT,
-    r"(?i)^\W*(?:lol|haha|ok|okay|great|perfect|nice|cool|thanks|thank you|thx|cheers|awesome)\b[^?]*$|^\W*(?:automatic reply|auto-?reply|automatische antwort|réponse automatique|respuesta automática|abwesenheitsnotiz)\b|\bout of (?:the )?office\b|\bno action (?:needed|required)\b|\bhave a (?:nice|good|great) (?:day|weekend|one)\b"
+    r"(?i)^\W*(?:lol|haha|ok|okay|great|perfect|nice|cool|thanks|thank you|thx|cheers|awesome)\b[^?]*$|\bout of (?:the )?office\b|\bno action (?:needed|required)\b|\bhave a (?:nice|good|great) (?:day|weekend|one)\b"
 );
 
 pattern!(
@@ -176,7 +175,7 @@ pattern!(
 
 /// True for thanks, automatic replies and the like.
 pub(super) fn is_chat(text: &str) -> bool {
-    CHAT.is_match(text)
+    CHAT.is_match(text) || AUTOMATIC.is_match(text)
 }
 
 /// True if the text asks to rate something that it does not contain.

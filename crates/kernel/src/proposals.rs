@@ -99,12 +99,10 @@ impl Proposals {
                 async move { self.models.propose(member, &view, CallLimits::from(TIME_LIMIT)).await }
             });
             let responses = join_all(calls).await;
-            let proposed = asked.iter().zip(responses).map(|(member, response)| {
-                let options = response.options.iter().filter_map(|option| proposals::cleaned(option));
-                Proposal { model: member.model.clone(), options: options.take(proposals::MAX_EACH).collect() }
-            });
-            let proposed: Vec<Proposal> = proposed.filter(|proposal| !proposal.options.is_empty()).collect();
-            proposals.extend(proposed);
+            let answered = asked.into_iter().zip(responses);
+            proposals.extend(
+                answered.filter_map(|(member, response)| Proposal::new(member.model, &response.options)),
+            );
         }
         let options = proposals::merged(&proposals, most);
         if options.len() < 2 {

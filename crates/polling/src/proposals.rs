@@ -47,10 +47,27 @@ const ARTICLES: [&str; 12] = ["the", "a", "an", "der", "die", "das", "le", "la",
 /// The options of one proposer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
-    /// The model.
-    pub model: ModelId,
-    /// Its options, in its order.
-    pub options: Vec<String>,
+    model: ModelId,
+    options: Vec<String>,
+}
+
+impl Proposal {
+    /// Returns the first [`MAX_EACH`] usable options of a model; `None` if it has none.
+    pub fn new<S: AsRef<str>>(model: ModelId, options: &[S]) -> Option<Self> {
+        let options: Vec<String> =
+            options.iter().filter_map(|option| cleaned(option.as_ref())).take(MAX_EACH).collect();
+        (!options.is_empty()).then_some(Self { model, options })
+    }
+
+    /// Returns the model.
+    pub const fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    /// Returns its options, in its order.
+    pub fn options(&self) -> &[String] {
+        &self.options
+    }
 }
 
 /// An option with its proposers.
@@ -64,7 +81,7 @@ pub struct ProposedOption {
 
 /// Returns an option in the form of a free poll's options: without the mark of a list, quotation marks and a full stop. `None` if
 /// it is too long, no answer, or a command to the voters.
-pub fn cleaned(option: &str) -> Option<String> {
+fn cleaned(option: &str) -> Option<String> {
     let option = option.trim().trim_start_matches(['-', '*', '•', ' ']);
     let digits = option.trim_start_matches(|mark: char| mark.is_ascii_digit());
     let option = if digits.len() < option.len() {
@@ -117,8 +134,8 @@ pub fn merged(proposals: &[Proposal], most: usize) -> Vec<ProposedOption> {
     let mut found: Vec<Candidate> = Vec::new();
     for Proposal { model, options } in proposals {
         let mut own: Vec<String> = Vec::new();
-        for text in options.iter().filter_map(|option| cleaned(option)).take(MAX_EACH) {
-            let key = folded(&text);
+        for text in options {
+            let key = folded(text);
             if own.iter().any(|earlier| contains(earlier, &key)) {
                 continue;
             }
@@ -127,7 +144,7 @@ pub fn merged(proposals: &[Proposal], most: usize) -> Vec<ProposedOption> {
                 None => found.push(Candidate {
                     key: key.clone(),
                     place: own.len(),
-                    option: ProposedOption { text, models: vec![model.clone()] },
+                    option: ProposedOption { text: text.clone(), models: vec![model.clone()] },
                 }),
             }
             own.push(key);
@@ -145,10 +162,7 @@ mod tests {
     use super::*;
 
     fn proposal(model: &str, options: &[&str]) -> Proposal {
-        Proposal {
-            model: ModelId::new(model),
-            options: options.iter().map(|&option| option.to_owned()).collect(),
-        }
+        Proposal::new(ModelId::new(model), options).unwrap()
     }
 
     fn texts(options: &[ProposedOption]) -> Vec<&str> {
@@ -203,10 +217,9 @@ mod tests {
         fn merged_options_fit_a_free_poll(
             lists in prop::collection::vec(prop::collection::vec("\\PC{0,60}", 0..8), 0..4),
         ) {
-            let proposals: Vec<Proposal> = lists
-                .iter()
-                .enumerate()
-                .map(|(n, options)| Proposal { model: ModelId::new(n.to_string()), options: options.clone() })
+            let numbered = lists.iter().enumerate();
+            let proposals: Vec<Proposal> = numbered
+                .filter_map(|(n, options)| Proposal::new(ModelId::new(n.to_string()), options))
                 .collect();
             let merged = merged(&proposals, 5);
             let options: Vec<&String> = merged.iter().map(|option| &option.text).collect();

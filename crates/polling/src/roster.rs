@@ -146,6 +146,11 @@ impl ModelChoice {
     pub fn preset(name: impl Into<String>) -> Self {
         Self { source: ModelSource::Preset(name.into()), exclude: None }
     }
+
+    /// Returns the models that these names stand for.
+    pub const fn named(names: ModelNames) -> Self {
+        Self { source: ModelSource::Named(names), exclude: None }
+    }
 }
 
 /// The members resolved from a [`ModelChoice`]: at most [`MAX_ROSTER`]. They are in registry order, or in the order of their

@@ -18,7 +18,7 @@ use crate::endpoint::Route;
 use crate::fallback::{FallbackLevels, ModelFallback};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::{self, ParsedVote, ResponseContent};
-use crate::request_profile::{Need, REASONING_OUTPUT_TOKENS};
+use crate::request_profile::{Need, REASONING_OUTPUT_TOKENS, RequestProfile};
 use crate::transport::RawResponse;
 
 /// Maximum number of requests per vote, without those after a wait. In practice, rejected formats and parameters need far fewer.
@@ -76,6 +76,26 @@ enum NextStep {
 }
 
 impl Voting {
+    /// Returns a request for a vote, with everything that is known about the model.
+    pub(crate) fn request<'r>(
+        &self,
+        member: &'r Member,
+        view: &'r BallotView,
+        capabilities: Capabilities,
+        profile: RequestProfile,
+    ) -> VoteRequest<'r> {
+        VoteRequest {
+            model: member.model.as_str(),
+            view,
+            level: profile.level,
+            profile,
+            max_tokens: member.output_tokens,
+            lowest_effort: capabilities.lowest_effort,
+            is_openrouter: self.is_openrouter,
+            asks: Asks::Vote,
+        }
+    }
+
     /// Requests a vote from one model that chats.
     pub(crate) async fn vote(
         &self,
@@ -117,14 +137,10 @@ impl Vote<'_> {
             let (level_sent, profile) =
                 if self.is_plain { (FallbackLevel::Prose, profile.plainest()) } else { (level, profile) };
             let request = VoteRequest {
-                model: self.member.model.as_str(),
-                view: self.view,
                 level: level_sent,
-                profile,
                 max_tokens: self.member.output_tokens.saturating_mul(if is_repeated { 2 } else { 1 }),
-                lowest_effort: self.capabilities.lowest_effort,
-                is_openrouter: self.voting.is_openrouter,
                 asks: unusable_response.as_deref().map_or(Asks::Vote, Asks::VoteAfter),
+                ..self.voting.request(self.member, self.view, self.capabilities, profile)
             };
             let step = match self.calls.send(&self.voting.route, request.body(), deadline).await {
                 Ok(response) => self.after_response(&response, &request),

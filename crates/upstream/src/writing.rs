@@ -34,16 +34,9 @@ impl Voting {
         let text = match view.choices.iter().find(is_chosen) {
             Some(choice) => {
                 let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
-                let request = VoteRequest {
-                    model: member.model.as_str(),
-                    view,
-                    level: FallbackLevel::Prose,
-                    profile: fallback.profile(),
-                    max_tokens: member.output_tokens,
-                    lowest_effort: capabilities.lowest_effort,
-                    is_openrouter: self.is_openrouter,
-                    asks: Asks::Reason(&choice.text),
-                };
+                let request = self.request(member, view, capabilities, fallback.profile());
+                let level = FallbackLevel::Prose;
+                let request = VoteRequest { level, asks: Asks::Reason(&choice.text), ..request };
                 let sent = self.send_request(caller, member, &request, &limits).await;
                 read(sent, &mut cost, |answer| {
                     ExplanationText::new(&without_reasoning(&answer.content().text?))
@@ -68,16 +61,8 @@ impl Voting {
         let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
         let mut level = fallback.profile().level;
         loop {
-            let request = VoteRequest {
-                model: member.model.as_str(),
-                view,
-                level,
-                profile: fallback.profile(),
-                max_tokens: member.output_tokens,
-                lowest_effort: capabilities.lowest_effort,
-                is_openrouter: self.is_openrouter,
-                asks: Asks::Options,
-            };
+            let request = self.request(member, view, capabilities, fallback.profile());
+            let request = VoteRequest { level, asks: Asks::Options, ..request };
             let sent = self.send_request(caller, member, &request, &limits).await;
             let is_unsupported = matches!(&sent, Ok(response) if matches!(response.status, 400 | 404 | 422));
             if let Some(read) =
@@ -130,7 +115,7 @@ impl Voting {
 fn read<T>(
     sent: Result<RawResponse, TransportError>,
     cost: &mut VoteCost,
-    read: impl FnOnce(&CompletionChoice<'_>) -> Option<T>,
+    answer: impl FnOnce(&CompletionChoice<'_>) -> Option<T>,
 ) -> Option<T> {
     let response = match sent {
         Ok(response) => response,
@@ -150,5 +135,5 @@ fn read<T>(
         return None;
     }
     cost.add_response(response.cost, usage);
-    if choice.declined() { None } else { read(&choice) }
+    if choice.declined() { None } else { answer(&choice) }
 }

@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fault::Result;
 use ep_polling::{
-    BallotView, ExplanationText, Member, ModelChoice, ModelId, ModelResponse, Roster, Spend, Timestamp,
+    BallotView, ExplanationText, Member, ModelChoice, ModelId, ModelResponse, PicoUsd, Price, Roster, Spend,
+    Timestamp,
 };
 use ep_store::UserId;
 
@@ -100,6 +101,15 @@ pub struct VariantPricing {
     pub completion: String,
     /// Per request.
     pub request: String,
+}
+
+impl VariantPricing {
+    /// Returns the price; `None` if a text is no price.
+    pub fn price(&self) -> Option<Price> {
+        let [prompt, completion, request] =
+            [&self.prompt, &self.completion, &self.request].map(|usd| PicoUsd::parse(usd));
+        Some(Price { prompt: prompt?, completion: completion?, request: request? })
+    }
 }
 
 /// The handling of a call with an unneeded response.

@@ -55,6 +55,11 @@ impl Price {
         i128::from(self.prompt.0) * 3 + i128::from(self.completion.0)
     }
 
+    /// Returns the price of a million tokens, in USD: three parts prompt and one part completion.
+    pub fn blended_usd_per_million(&self) -> f64 {
+        (self.prompt.usd_per_million() * 3.0 + self.completion.usd_per_million()) / 4.0
+    }
+
     /// Returns the cost of these requests and tokens, rounded up to whole micro-USD.
     pub fn of(&self, requests: u32, prompt_tokens: u64, completion_tokens: u64) -> MicroUsd {
         let pico = i128::from(self.prompt.0) * i128::from(prompt_tokens)

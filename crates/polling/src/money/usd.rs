@@ -112,6 +112,13 @@ impl fmt::Display for UsdFigure {
     }
 }
 
+impl PicoUsd {
+    /// Parses a price in USD, as decimal text, and rounds it up. `None` for other text, and for a price out of range.
+    pub fn parse(usd: &str) -> Option<Self> {
+        usd.parse::<UsdFigure>().ok().and_then(UsdFigure::ceil_pico)
+    }
+}
+
 impl FromStr for UsdFigure {
     type Err = NotAUsdFigure;
     /// Parses a decimal such as `0.0000003`, `3e-7` or `1`, as registries and people write it.

@@ -26,11 +26,11 @@ pub(crate) struct VoteRequest<'a> {
     pub(crate) lowest_effort: Option<&'static str>,
     /// True if the upstream is OpenRouter, which accepts routing preferences.
     pub(crate) is_openrouter: bool,
-    /// What the request asks for.
+    /// The kind of answer that it asks for.
     pub(crate) asks: Asks<'a>,
 }
 
-/// What a request asks the model for.
+/// The kind of answer that a request asks the model for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Asks<'a> {
     /// A vote.

@@ -65,12 +65,12 @@ impl<'m> Words<'m> {
         if words.is_empty() {
             return None;
         }
-        let ranked =
-            (0..).zip(&self.0).filter_map(|(index, model)| Some((model.rank(&words)?, Reverse(index))));
-        let best = ranked.clone().max()?;
-        let is_newest =
-            !best.0.is_called_so && ranked.filter(|(rank, _)| rank.begins == best.0.begins).count() > 1;
-        Some(Near { index: best.1.0, is_newest })
+        let ranked = (0..).zip(&self.0);
+        let ranked = ranked.filter_map(|(index, model)| Some((model.rank(&words)?, Reverse(index))));
+        let ranked: Vec<(Rank, Reverse<usize>)> = ranked.collect();
+        let (best, Reverse(index)) = ranked.iter().max()?;
+        let alike = ranked.iter().filter(|(rank, _)| rank.begins == best.begins).count();
+        Some(Near { index: *index, is_newest: !best.is_called_so && alike > 1 })
     }
 }
 

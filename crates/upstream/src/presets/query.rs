@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use ep_kernel::PanelOrder;
-use ep_polling::Price;
 use ep_polling::stopping::MAX_ROSTER;
 use serde::Deserialize;
 
@@ -144,7 +143,7 @@ impl Query {
         let within = |value: Option<f64>, min: Option<f64>, max: Option<f64>| {
             value.is_none_or(|value| min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max))
         };
-        let blended = model.price.map(blended);
+        let blended = model.price.map(|price| price.blended_usd_per_million());
         let completion = model.price.map(|price| price.completion.usd_per_million());
         (self.decision_models || !variant.decision_model)
             && (!self.free_only || variant.free)
@@ -166,9 +165,4 @@ impl Query {
         };
         (known.is_none(), Reverse(known.unwrap_or_default()))
     }
-}
-
-/// Blends prices in USD per million tokens: three parts prompt, one part completion.
-fn blended(price: Price) -> f64 {
-    (price.prompt.usd_per_million() * 3.0 + price.completion.usd_per_million()) / 4.0
 }

@@ -72,7 +72,7 @@ impl Figures {
 
     /// The larger price, as that of a token.
     fn largest(&self) -> Option<PicoUsd> {
-        [&self.prompt, &self.completion].into_iter().filter_map(|text| pico(text)).max()
+        [&self.prompt, &self.completion].into_iter().filter_map(|text| PicoUsd::parse(text)).max()
     }
 }
 
@@ -83,10 +83,6 @@ fn declared(unit: &str) -> Option<Unit> {
         return Some(Unit::Million);
     }
     matches!(&*unit, "token" | "per_token" | "per token" | "usd_per_token").then_some(Unit::Token)
-}
-
-fn pico(text: &str) -> Option<PicoUsd> {
-    text.parse::<UsdFigure>().ok().and_then(UsdFigure::ceil_pico)
 }
 
 /// Decides the unit of the prices of a whole list: a million tokens, if at least half of the prices without a unit cannot be for a
@@ -115,11 +111,11 @@ pub(super) fn pricing(raw: &RawValue, of_list: Unit) -> Option<Pricing> {
         Unit::Million => text.parse::<UsdFigure>().ok().map(|figure| figure.millionth().to_string()),
     };
     let (prompt, completion) = (scaled(&figures.prompt)?, scaled(&figures.completion)?);
-    let reasoning = figures.reasoning.and_then(|price| pico(&scaled(&price)?)).unwrap_or_default();
+    let reasoning = figures.reasoning.and_then(|price| PicoUsd::parse(&scaled(&price)?)).unwrap_or_default();
     let price = Price {
-        prompt: pico(&prompt)?,
-        completion: pico(&completion)?.max(reasoning),
-        request: pico(&figures.request)?,
+        prompt: PicoUsd::parse(&prompt)?,
+        completion: PicoUsd::parse(&completion)?.max(reasoning),
+        request: PicoUsd::parse(&figures.request)?,
     };
     if price.prompt.max(price.completion) >= IMPLAUSIBLE {
         return Some(Pricing::Implausible);

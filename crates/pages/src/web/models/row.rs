@@ -1,7 +1,7 @@
 //! A row of the table: a model with its prices and its statistics from polls.
 
-use ep_kernel::Variant;
-use ep_polling::{MicroUsd, PicoUsd, Price, UsdFigure};
+use ep_kernel::{Variant, VariantPricing};
+use ep_polling::{MicroUsd, PicoUsd};
 use ep_site::layout::capitalized;
 use ep_tools::polls::typical_vote_cost;
 use ep_tools::reputation::ModelReputation;
@@ -50,15 +50,11 @@ pub(super) struct Model<'a> {
 
 impl<'a> Model<'a> {
     pub(super) fn new(variant: &'a Variant, statistics: Option<ModelReputation>) -> Self {
-        let listed = variant.pricing.as_ref();
-        let prompt = listed.and_then(|price| pico(&price.prompt));
-        let completion = listed.and_then(|price| pico(&price.completion));
-        let request = listed.and_then(|price| pico(&price.request)).unwrap_or_default();
-        let price = prompt.zip(completion).map(|(prompt, completion)| Price { prompt, completion, request });
+        let price = variant.pricing.as_ref().and_then(VariantPricing::price);
         Self {
             vote: price.map(typical_vote_cost).or_else(|| variant.free.then_some(MicroUsd::ZERO)),
-            input: prompt.map(per_million),
-            output: completion.map(per_million),
+            input: price.map(|price| per_million(price.prompt)),
+            output: price.map(|price| per_million(price.completion)),
             variant,
             statistics,
         }
@@ -120,11 +116,6 @@ impl<'a> Model<'a> {
 /// Converts the price of a token to the price of a million: a million pico-USD is one micro-USD.
 const fn per_million(price: PicoUsd) -> MicroUsd {
     MicroUsd::new(price.pico())
-}
-
-/// Returns the price of a token in pico-USD.
-fn pico(per_token: &str) -> Option<PicoUsd> {
-    per_token.parse::<UsdFigure>().ok()?.ceil_pico()
 }
 
 /// Returns the price of a vote in words, rounded so that it reads at a glance.
@@ -194,7 +185,7 @@ mod tests {
 
     #[test]
     fn prices_are_for_a_million_tokens() {
-        let shown = |text: &str| pico(text).map(|price| per_million(price).to_string());
+        let shown = |text: &str| PicoUsd::parse(text).map(|price| per_million(price).to_string());
         assert_eq!(shown("0.00000015").as_deref(), Some("$0.15"));
         assert_eq!(shown("0.000075").as_deref(), Some("$75.00"));
         assert_eq!(shown("0.000000000001").as_deref(), Some("$0.000001"));

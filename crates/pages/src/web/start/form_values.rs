@@ -47,9 +47,7 @@ impl PollFormValues {
 
     /// Returns the form with proposed options.
     pub(super) fn with(&self, proposed: ProposedOptions) -> Self {
-        let models: Vec<&str> =
-            proposed.proposals.iter().map(|proposal| proposal.model_id.as_str()).collect();
-        Self { proposed_by: models.join(" and "), options: proposed.options, ..self.clone() }
+        Self { proposed_by: proposed.proposers(), options: proposed.options, ..self.clone() }
     }
 
     /// Returns the profile's name, or `None` if the form selects the free models.

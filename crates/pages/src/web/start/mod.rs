@@ -87,8 +87,8 @@ pub(crate) fn ask(of_pages: PageState, exchange: Exchange, admission: Admission)
         let (parts, body) = request.into_parts();
         let values = PollFormValues::read(&Form::read(&parts.headers, body, max_body).await?);
         let base_url = state.links().base_url();
+        let visit = Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
         if open_poll::is_open(&values) {
-            let visit = Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
             return match open_poll::propose(&state, &head, &values.question).await {
                 Ok(proposed) => visit.page(&values.with(proposed), None).await,
                 Err(refusal) => visit.page(&values, Some(&refusal)).await,
@@ -104,8 +104,6 @@ pub(crate) fn ask(of_pages: PageState, exchange: Exchange, admission: Admission)
                 let needs_account = refusal.kind() == Kind::Unauthenticated;
                 let Some(cookie) = needs_account.then(|| waiting_form::store(&values, base_url)).flatten()
                 else {
-                    let visit =
-                        Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
                     return visit.page(&values, Some(&refusal)).await;
                 };
                 (format!("{LOGIN_PATH}{}", return_to(ASK_PATH)), Some(cookie))
