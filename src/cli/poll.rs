@@ -166,7 +166,7 @@ impl Arguments {
 pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
     let is_open = arguments.read_choices();
     let mut opened = None;
-    if is_open && std::io::stdin().is_terminal() && !arguments.private {
+    if is_open && std::io::stdin().is_terminal() && !arguments.private && !arguments.dry_run {
         let target = Target::new(config, arguments.server.as_deref()).await?;
         arguments.propose(&target).await;
         opened = Some(target);
