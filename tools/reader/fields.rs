@@ -212,7 +212,7 @@ fn document(text: &str) -> Option<Reading> {
             let levels = (low..=high).step_by(step).map(|level| level.to_string()).collect();
             Some(super::with_choices(&question, Choices::Scale(levels)))
         }
-        _ => Some(super::read_question(&question)),
+        _ => Some(super::without_fields(&question)),
     }
 }
 
@@ -293,7 +293,7 @@ fn object(text: &str) -> Option<Reading> {
         Some(options) if options.len() >= 2 => {
             Some(super::with_choices(&question, Choices::Options(options)))
         }
-        _ => Some(super::read_question(&question)),
+        _ => Some(super::without_fields(&question)),
     }
 }
 

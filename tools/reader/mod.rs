@@ -106,10 +106,15 @@ pub fn read_question(text: &str) -> Reading {
     if service::declines(&text) {
         return Reading::Draft;
     }
-    if let Some(reading) = fields::read(&text) {
-        return reading;
+    fields::read(&text).unwrap_or_else(|| without_fields(&text))
+}
+
+/// Reads the text of a question. An object in it is no object with fields, however deep it is.
+fn without_fields(text: &str) -> Reading {
+    if service::declines(text) {
+        return Reading::Draft;
     }
-    let Some((text, terms)) = limits::split(&text) else { return Reading::Incomplete(Missing::Limit) };
+    let Some((text, terms)) = limits::split(text) else { return Reading::Incomplete(Missing::Limit) };
     let mut reading = fields::sections(&text).unwrap_or_else(|| question(&text));
     if let Reading::Question(read) = &mut reading {
         read.terms = terms;
@@ -490,6 +495,10 @@ mod tests {
             "e.g. ",
             "1. ",
             "word: x\n",
+            "{\"question\":",
+            "{'q': ",
+            "? a, ",
+            "between a and b ",
         ] {
             let text: String = part.repeat(MAX_CHARS / part.chars().count());
             let _ = read(&text);
