@@ -127,6 +127,9 @@ impl Arguments {
         let Some(Reading::Question(read)) = self.question.as_deref().map(read_question) else { return false };
         self.private |= read.terms.private;
         self.max_cost = self.max_cost.or(read.terms.max_cost_usd);
+        if self.models.is_empty() {
+            self.models = read.terms.models;
+        }
         match read.choices {
             Choices::Open => return true,
             Choices::Options(options) => self.options = options,

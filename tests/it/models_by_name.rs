@@ -41,6 +41,26 @@ async fn a_poll_asks_the_models_that_its_names_stand_for_and_says_so() {
         assert!(notices.contains("is read as anthropic/claude-sonnet-4.5, the newest model"), "{notices}");
         assert!(notices.contains("is read as openai/gpt-4o\""), "{notices}");
     }
+    // Servers that list no times say nothing about the newest.
+    let untimed = Setup::demo().boot().await;
+    let poll = untimed.user().await.poll(json!({ "models": ["aurora", "basalt large"] })).await.expect(200);
+    let notices = poll["notices"].to_string();
+    assert!(
+        notices.contains("“aurora” is read as demo/aurora-nano, one of 6 models of that name"),
+        "{notices}"
+    );
+    let part = json!({ "text": "Ask Claude and GPT-4o: is tea or coffee better?" });
+    let message = json!({ "message": { "messageId": "named", "role": "ROLE_USER", "parts": [part] } });
+    let reply = client.rpc("/api/a2a", "SendMessage", message).await.expect(200);
+    let poll = &reply["result"]["task"]["artifacts"][0]["parts"][0]["data"];
+    assert_eq!(
+        (&poll["question"], &poll["options"], &poll["models_requested"]),
+        (&json!("Is tea or coffee better?"), &json!(["Tea", "Coffee"]), &json!(2)),
+        "{reply}"
+    );
+    let free =
+        service.anonymous().post("/api/poll", &json!({ "q": "Ask Claude and GPT: tea or coffee?" })).await;
+    assert!(free.refused(400).contains("send an API key to choose models"));
     let by_tool = client.tool("poll_question", question(json!({ "models": ["claude", "mistral"] }))).await;
     assert_eq!(by_tool["structuredContent"]["models_requested"], 2, "{by_tool}");
     for (names, problem) in [

@@ -100,6 +100,12 @@ fn read_question(text: &str) -> Result<(FreeQuestion, Option<Choices>), Fault> {
             "asks for a private poll, but results of free polls are public",
         ));
     }
+    if !read.terms.models.is_empty() {
+        return Err(Fault::invalid(
+            "question",
+            "names models, but free polls ask the free models only; send an API key to choose models",
+        ));
+    }
     let question =
         FreeQuestion::new(&read.question).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
     let choices = match read.choices {
@@ -168,8 +174,13 @@ pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> Pa
 
 /// Returns the limits of a poll as fields.
 fn fields_of(terms: Terms) -> Map<String, Value> {
-    let most = terms.max_cost_usd.map(|most| ("max_cost_usd".to_owned(), json!(most)));
-    most.into_iter().chain(terms.private.then(|| ("private".to_owned(), json!(true)))).collect()
+    let Terms { max_cost_usd, private, models } = terms;
+    let given = [
+        ("max_cost_usd", max_cost_usd.map(Value::from)),
+        ("private", private.then_some(Value::Bool(true))),
+        ("models", (!models.is_empty()).then(|| json!(models))),
+    ];
+    given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// Returns the fields in plain words, given the known fields. `rest` are the words without the limits of the poll.

@@ -3,7 +3,8 @@
 use super::forms::{asian, between, several_questions, slash, turkish};
 use super::sentences::{own, pattern};
 use super::word_lists::{
-    CLAUSE_TAILS, DETERMINERS, HEADS, OBJECTS, PREPOSITIONS, STATES, TAILS, VERBS, bare, clean, is_in, words,
+    BASE_VERBS, CLAUSE_TAILS, DETERMINERS, HEADS, OBJECTS, PREPOSITIONS, STATES, TAILS, VERBS, bare, clean,
+    is_in, words,
 };
 
 /// Result of reading a sentence with an "or".
@@ -87,6 +88,12 @@ pattern!(
 );
 pattern!(WHICH, r"(?i)^\W*(?:so )?which\b.{0,60}$");
 
+pattern!(
+    /// A question by the order of its words.
+    INVERTED,
+    r"(?i)^\W*(?:(?:so|ok|hey|hi|quick question|honest question|poll|question),? )?(?:is|are|was|were|do|does|did|should|shall|would|will|can|could)\b"
+);
+
 /// Returns the options of the last sentence that names some.
 pub(super) fn read(text: &str) -> Found {
     if let Some(options) = asian(text).or_else(|| turkish(text)) {
@@ -107,9 +114,10 @@ pub(super) fn read(text: &str) -> Found {
         .map(|pair| pair[0])
         .collect();
     let mut yes_no = false;
-    for (sentence, asks) in
-        questions.map(|sentence| (sentence, true)).chain(others.map(|sentence| (sentence, false)))
-    {
+    // Chats lack marks: "is espresso or drip coffee stronger".
+    let inverted = |sentence: &str| INVERTED.is_match(sentence) && !sentence.ends_with(['.', '!', ':']);
+    let others = others.map(|sentence| (sentence, inverted(sentence)));
+    for (sentence, asks) in questions.map(|sentence| (sentence, true)).chain(others) {
         let plain = SETTLE.replace(sentence.trim_end_matches(['?', '.', '!', ' ', '？', '"', ':']), "");
         let plain = plain.trim_end_matches(['?', '.', '!', ' ', '？', '"', ':', ',']);
         let or = if is_english { &*OR_ENGLISH } else { or_word(plain) };
@@ -415,6 +423,8 @@ fn kind_of(words: &[&str], head: &str, is_english: bool) -> Kind {
     }
 }
 
+pattern!(QUESTION_AUX, r"(?i)^\W*(?:so )?(?:do|does|did|would|will|can|could)\b");
+
 /// Returns the last option without the rest of the sentence, and its form.
 fn last_option(right: &str, others: &[&str], first: &str, is_english: bool) -> (String, Kind) {
     let all = words(right);
@@ -432,12 +442,15 @@ fn last_option(right: &str, others: &[&str], first: &str, is_english: bool) -> (
         Kind::Noun | Kind::Preposition => 1,
         _ => 2,
     };
+    // "Does a heat pump or a boiler cost less?"
+    let has_verb = kind != Kind::Verb && QUESTION_AUX.is_match(first);
+    let ends = |word: &str| is_in(tails, word) || (has_verb && is_in(BASE_VERBS, word));
     let place = if others.is_empty() { cut_place(&all, first, kind) } else { None };
     let cut = place
         .into_iter()
         .chain(
             (from.max(longest.min(all.len()))..all.len())
-                .find(|at| is_in(tails, all[*at]) && !ends_with_word(first, all[*at])),
+                .find(|at| ends(all[*at]) && !ends_with_word(first, all[*at])),
         )
         .min();
     let to = cut.unwrap_or(all.len());

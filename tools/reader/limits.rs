@@ -1,6 +1,9 @@
-//! The limits of a poll in plain words: its cost, and who may read it. A limit that cannot be read is refused, never lost.
+//! The limits of a poll in plain words: its cost, its readers and its models. A limit that cannot be read is refused, never lost.
+
+use std::borrow::Cow;
 
 use super::Terms;
+use super::named_models::{self, asks_some};
 use super::sentences::{lines_with_code, of_line, pattern, unquoted};
 
 pattern!(
@@ -50,7 +53,16 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
         }
         let mut rest = String::new();
         for sentence in of_line(line) {
-            let own = YES_NO.replace_all(&unquoted(sentence), "").into_owned();
+            let asked = named_models::split(sentence);
+            let sentence = match asked {
+                Some((asked, names)) if terms.models.is_empty() => {
+                    terms.models = names;
+                    Cow::Owned(asked)
+                }
+                Some(_) => return None,
+                None => Cow::Borrowed(sentence),
+            };
+            let own = YES_NO.replace_all(&unquoted(&sentence), "").into_owned();
             // "Keep it private, and spend at most $0.20."
             let parts: Vec<&str> =
                 own.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
@@ -70,7 +82,7 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
             if is_unread(&own) {
                 return None;
             }
-            rest.push_str(sentence);
+            rest.push_str(&sentence);
         }
         if rest == line || !rest.trim().is_empty() {
             lines.push(rest);
@@ -87,7 +99,7 @@ fn is_unread(sentence: &str) -> bool {
     let asks = sentence.trim_end().ends_with(['?', '？']);
     let request = match sentence.split_once([':', '：']) {
         Some((request, _)) => request,
-        None if asks => return REQUEST_LIMIT.is_match(sentence),
+        None if asks => return REQUEST_LIMIT.is_match(sentence) || asks_some(sentence),
         None => sentence,
     };
     let is_label = request.split_whitespace().count() <= 3 && SETTINGS.is_match(request);
@@ -103,6 +115,7 @@ fn is_unread(sentence: &str) -> bool {
     let is_request = super::request::is_talk(request, 30) || super::request::is_request(request);
     let limits = COST.is_match(request) || SECRECY.is_match(request) || CHOICE_OF_MODELS.is_match(request);
     DRY.is_match(request)
+        || asks_some(sentence)
         || (is_request && (limits || NEGATES.is_match(request)))
         || ((!asks || request.len() < sentence.len()) && STARTS_LIMIT.is_match(request))
         || (!asks && STARTS_LIMIT.is_match(sentence))

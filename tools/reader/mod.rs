@@ -9,6 +9,7 @@ mod fields;
 mod forms;
 mod limits;
 mod lists;
+mod named_models;
 mod request;
 mod scale;
 mod sentences;
@@ -80,12 +81,14 @@ pub enum Missing {
 }
 
 /// The limits of a poll in plain words.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Terms {
     /// The maximum cost, in USD.
     pub max_cost_usd: Option<f64>,
     /// True if nobody else may read the result.
     pub private: bool,
+    /// The names of the models to ask; empty if the text names none.
+    pub models: Vec<String>,
 }
 
 /// Reads a text.
@@ -454,14 +457,14 @@ mod tests {
             Reading::Question(ReadQuestion { terms, .. }) => Some(terms),
             _ => None,
         };
-        let both = Terms { max_cost_usd: Some(0.2), private: true };
+        let both = Terms { max_cost_usd: Some(0.2), private: true, models: Vec::new() };
         for text in [
             "Is tea or coffee better? Keep the result private, and spend at most $0.20.",
             "Make it private please. Max cost: $0.20. Tea or coffee?",
             "Keep this poll confidential. Spend at most $0.20. Tea or coffee?",
             "{'prompt': 'Tea or coffee? Keep the result private, and spend at most $0.2.', 'requester': 'x'}",
         ] {
-            assert_eq!(terms(text), Some(both), "{text}");
+            assert_eq!(terms(text).as_ref(), Some(&both), "{text}");
         }
         for text in [
             "We have at most $20 for a gift. Tea or coffee?",
@@ -471,6 +474,74 @@ mod tests {
         }
         let unreadable = "{'question': 'Which is best?', 'choices': ['A', 'B'], 'max_cost_usd': 0.01}";
         assert_eq!(read(unreadable), Reading::Incomplete(Missing::Json));
+    }
+
+    #[test]
+    fn two_things_before_a_verb_or_a_comparison_are_options() {
+        for (text, wanted) in [
+            ("Ask the models whether tabs or spaces are better.", ["Tabs", "Spaces"]),
+            ("Do cats or dogs make better pets for a small flat?", ["Cats", "Dogs"]),
+            ("Does a heat pump or a gas boiler cost less to run?", ["A heat pump", "A gas boiler"]),
+            ("Do you think Canon or Nikon has better lenses?", ["Canon", "Nikon"]),
+            ("is postgres or mysql faster for writes", ["Postgres", "Mysql"]),
+            ("do i need a suit or a blazer for a summer wedding", ["A suit", "A blazer"]),
+        ] {
+            assert_eq!(options(text).as_deref(), Some(&wanted.map(str::to_owned)[..]), "{text}");
+        }
+    }
+
+    #[test]
+    fn requests_to_named_models_are_read() {
+        for (text, names, question, choices) in [
+            (
+                "Ask Claude and GPT: tea or coffee?",
+                &["claude", "gpt"][..],
+                "Tea or coffee?",
+                &["Tea", "Coffee"],
+            ),
+            (
+                "Can you ask Claude Opus 4.5, gpt-4o and ChatGPT: are tabs or spaces better?",
+                &["claude opus 4.5", "gpt-4o", "gpt"],
+                "Are tabs or spaces better?",
+                &["Tabs", "Spaces"],
+            ),
+            (
+                "Only ask Gemini/Grok. Which is better, tea or coffee?",
+                &["gemini", "grok"],
+                "Which is better, tea or coffee?",
+                &["tea", "coffee"],
+            ),
+            (
+                "Let Claude, Gemini and GPT-5 vote: tea or coffee?",
+                &["claude", "gemini", "gpt-5"],
+                "Tea or coffee?",
+                &["Tea", "Coffee"],
+            ),
+        ] {
+            let Reading::Question(read) = read(text) else { panic!("{text}") };
+            assert_eq!(read.terms.models, names, "{text}");
+            assert_eq!(read.question.to_lowercase(), question.to_lowercase(), "{text}");
+            let options: Vec<String> = choices.iter().map(|option| (*option).to_owned()).collect();
+            assert!(
+                matches!(&read.choices, Choices::Options(found) if folded(found) == folded(&options)),
+                "{read:?}"
+            );
+        }
+        for text in [
+            "Ask Claude and Bob: tea or coffee?",
+            "Ask Claude or GPT: tea or coffee?",
+            "Ask Claude whether tea or coffee is better",
+        ] {
+            assert_eq!(read(text), Reading::Incomplete(Missing::Limit), "{text}");
+        }
+        for text in [
+            "What do Claude and GPT do better, coding or writing?",
+            "Should I get Claude and GPT subscriptions, or one of the two?",
+            "Which is better for code: Claude or GPT?",
+        ] {
+            let Reading::Question(read) = read(text) else { panic!("{text}") };
+            assert!(read.terms.models.is_empty(), "{read:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use ep_polling::text::capitalized;
 use super::sentences::pattern;
 
 /// Words that lead to an option and are no part of it, in several languages.
-pub(super) const HEADS: &str = "is are was were do does did should shall would could can will must may might i we you they he she it use using choose pick prefer go as between either to learn closer with than from for of by mejor plutôt lieber besser eher es é è beter lepiej better best rather into my our your one on called say recommend suggest ship launch charge meglio plutôt aprender comprar usar";
+pub(super) const HEADS: &str = "is are was were do does did should shall would could can will must may might i we you they he she it use using choose pick prefer go as between either whether if to learn closer with than from for of by mejor plutôt lieber besser eher es é è beter lepiej better best rather into my our your one on called say recommend suggest ship launch charge meglio plutôt aprender comprar usar";
 /// Words that begin an option about a place or a time.
 pub(super) const PREPOSITIONS: &str = "on in at under over above below behind beside next against after before by with without via through from to into during near per inside outside indoors outdoors now later today tomorrow tonight soon first upstairs downstairs online offline in-person por para en na no em am im an auf unter über vor nach bei chez dans sur sous avant après avec sans par sul nel in op bij voor na w przed";
 /// Words that begin a noun phrase.
@@ -13,7 +13,9 @@ pub(super) const DETERMINERS: &str = "the a an my our your his her their this on
 /// States and provinces whose names follow those of towns after a comma.
 pub(super) const STATES: &str = "alabama, alaska, arizona, arkansas, california, colorado, connecticut, delaware, florida, georgia, hawaii, idaho, illinois, indiana, iowa, kansas, kentucky, louisiana, maine, maryland, massachusetts, michigan, minnesota, mississippi, missouri, montana, nebraska, nevada, new hampshire, new jersey, new mexico, new york, north carolina, north dakota, ohio, oklahoma, oregon, pennsylvania, rhode island, south carolina, south dakota, tennessee, texas, utah, vermont, virginia, washington, west virginia, wisconsin, wyoming, d.c., ontario, quebec, british columbia, alberta, manitoba, nova scotia";
 /// Words after which a noun phrase has ended.
-pub(super) const TAILS: &str = "for if when as because given since while during until once tonight today tomorrow this next is are sounds sound fits fit which who better best more most für wenn bei pour quand si para cuando per quando voor als dla gdy для если";
+pub(super) const TAILS: &str = "for if when as because given since while during until once tonight today tomorrow this next is are sounds sound fits fit make makes goes tastes suits lasts costs pays feels has have would will should can does gives offers which who better best more most worse stronger faster cheaper safer healthier easier harder quicker slower tastier nicer warmer cooler softer louder quieter bigger larger smaller longer shorter higher lower older younger newer greener cleaner simpler smarter funnier prettier cuter tougher lighter heavier für wenn bei pour quand si para cuando per quando voor als dla gdy для если";
+/// Verbs that follow two things in a question such as "does A or B cost less".
+pub(super) const BASE_VERBS: &str = "cost last suit make taste win work look feel fit go sell pay run need take save use have give offer beat sound burn keep help hold require age sleep smell grow scale perform";
 /// Words after which an action has ended.
 pub(super) const CLAUSE_TAILS: &str = "s'il s'ils if when because given since once while wenn weil si quand parce cuando porque se quando als omdat gdy jeśli если";
 /// Words that follow a verb.

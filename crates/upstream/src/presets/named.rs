@@ -79,7 +79,11 @@ impl Matches {
                 let (first, id) = (&mut self.first[near.index].0, &models[near.index].variant.id);
                 *first = Some(first.map_or(number, |first| first.min(number)));
                 self.known[number] = true;
-                let reason = if near.is_newest { ", the newest model of that name" } else { "" };
+                let reason = match near.alike {
+                    1 => String::new(),
+                    _ if near.is_newest => ", the newest model of that name".to_owned(),
+                    alike => format!(", one of {alike} models of that name"),
+                };
                 notices.push(format!("“{name}” is read as {id}{reason}"));
             }
         }

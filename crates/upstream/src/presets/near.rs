@@ -22,7 +22,9 @@ const MAX_COMPARED: usize = 60;
 pub(super) struct Near {
     /// Its index in the list.
     pub(super) index: usize,
-    /// True if others have the words of the name, too, and this is the newest.
+    /// The number of models that have the words of the name; one if it is called so.
+    pub(super) alike: usize,
+    /// True if the list says that it is newer than the others.
     pub(super) is_newest: bool,
 }
 
@@ -69,8 +71,10 @@ impl<'m> Words<'m> {
         let ranked = ranked.filter_map(|(index, model)| Some((model.rank(&words)?, Reverse(index))));
         let ranked: Vec<(Rank, Reverse<usize>)> = ranked.collect();
         let (best, Reverse(index)) = ranked.iter().max()?;
-        let alike = ranked.iter().filter(|(rank, _)| rank.begins == best.begins).count();
-        Some(Near { index: *index, is_newest: !best.is_called_so && alike > 1 })
+        let alike = || ranked.iter().filter(|(rank, _)| rank.begins == best.begins);
+        let is_newest =
+            alike().filter(|(rank, _)| rank.is_plain && rank.created >= best.created).count() == 1;
+        Some(Near { index: *index, alike: if best.is_called_so { 1 } else { alike().count() }, is_newest })
     }
 }
 
