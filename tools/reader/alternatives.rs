@@ -1,10 +1,11 @@
 //! Options that a sentence names: "tea or coffee", "A, B or C", "X vs Y".
 
 use super::forms::{asian, between, several_questions, slash, turkish};
+use super::or_words::{ENGLISH, OR_ENGLISH, or_word};
 use super::sentences::{own, pattern};
 use super::word_lists::{
-    BASE_VERBS, CLAUSE_TAILS, DETERMINERS, HEADS, OBJECTS, PREPOSITIONS, STATES, TAILS, VERBS, bare, clean,
-    is_in, words,
+    BASE_VERBS, CLAUSE_TAILS, DETERMINERS, HEADS, OBJECTS, PLACES, PREPOSITIONS, STATES, TAILS, VERBS, bare,
+    clean, is_in, words,
 };
 
 /// Result of reading a sentence with an "or".
@@ -28,32 +29,6 @@ impl Found {
             _ => None,
         }
     }
-}
-
-pattern!(OR_ENGLISH, r"(?i),?\s+(?:or|vs\.?|versus)\s+(?:just |rather |maybe |else )?");
-pattern!(
-    OR_OTHERS,
-    r"(?i),?\s+(?:or|oder|ou|o|u|oppure|lub|albo|czy|veya|yoksa|или|vs\.?|gegen)\s+(?:lieber |eher |doch |plutôt |mejor |melhor |meglio )?|\s+o\s*(?:l')"
-);
-pattern!(OR_DUTCH, r"(?i),?\s+of\s+");
-pattern!(
-    DUTCH,
-    r"(?i)\b(?:het|een|voor|welke?|wat|beter|liever|ik|wij|moet|mijn|zijn|niet|vanavond|morgen|bij)\b"
-);
-pattern!(ENGLISH, r"(?i)\b(?:the|my|this|that|we|you|with|your|our|are|should|which|what|for|and)\b");
-
-pattern!(OR_PORTUGUESE, r"(?i),?\s+ou\s+");
-pattern!(PORTUGUESE, r"(?i)\b(?:é|não|você|uma|são|para o|melhor|deve|vários|várias|opinião|ou o|ou a)\b");
-
-/// Returns the pattern of the word "or" in the language of a sentence.
-fn or_word(sentence: &str) -> &'static regex::Regex {
-    if PORTUGUESE.is_match(sentence) {
-        return &OR_PORTUGUESE;
-    }
-    if DUTCH.is_match(sentence) && !OR_ENGLISH.is_match(sentence) {
-        return &OR_DUTCH;
-    }
-    if ENGLISH.is_match(sentence) || OR_ENGLISH.is_match(sentence) { &OR_ENGLISH } else { &OR_OTHERS }
 }
 
 pattern!(
@@ -91,7 +66,7 @@ pattern!(WHICH, r"(?i)^\W*(?:so )?which\b.{0,60}$");
 pattern!(
     /// A question by the order of its words.
     INVERTED,
-    r"(?i)^\W*(?:(?:so|ok|hey|hi|quick question|honest question|poll|question),? )?(?:is|are|was|were|do|does|did|should|shall|would|will|can|could)\b"
+    r"(?i)^\W*(?:(?:so|ok|hey|hi|quick question|honest question|poll|question),? )?(?:is|are|was|were|do|does|did|should|shall|would|will|can|could|wat|welke?|welche\w*|quel\w*|cu[aá]l\w*|qual\w*|hangi\w*|jaki\w*|kt[oó]r\w*|как(?:ой|ая|ое))\b"
 );
 
 /// Returns the options of the last sentence that names some.
@@ -268,8 +243,8 @@ fn listed(sentence: &str, asks: bool) -> Found {
         return Found::None;
     }
     match split(part.trim(), is_whole) {
-        Some((_, Kind::Noun | Kind::Determiner))
-            if !is_whole && CAN.is_match(part) && !COMPARES.is_match(part) =>
+        Some((options, Kind::Noun | Kind::Determiner))
+            if options.len() == 2 && !is_whole && CAN.is_match(part) && !COMPARES.is_match(part) =>
         {
             Found::YesNo
         }
@@ -351,8 +326,17 @@ fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
         && BEGINS_CLAUSE.is_match(items[0])
         && !words(items[0]).iter().any(|word| is_in(VERBS, word))
         && begins_with_verb(last_item);
-    let is_clause = is_clause || is_interrupted;
-    let first_at = if is_interrupted {
+    // "…two things left in the running, a green dress or a navy jumpsuit"
+    let article = |item: &str| {
+        words(item).first().filter(|first| is_in(DETERMINERS, first)).map(|first| first.to_lowercase())
+    };
+    let is_pair = items.len() == 2
+        && words(items[0]).len() > 6
+        && article(last_item).is_some()
+        && article(last_item) == article(&last)
+        && !words(items[0]).iter().any(|word| Some(word.to_lowercase()) == article(&last));
+    let is_clause = is_clause || is_interrupted || is_pair;
+    let first_at = if is_interrupted || is_pair {
         items.len() - 1
     } else if is_clause {
         1
@@ -371,7 +355,15 @@ fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
     let mut options = vec![first];
     options.extend(items[first_at + 1..].iter().map(|item| item.trim().to_owned()));
     options.push(last);
-    let options: Vec<String> = options.iter().map(|option| clean(option)).collect();
+    let mut options: Vec<String> = options.iter().map(|option| clean(option)).collect();
+    // "Grade A, B, C or D"
+    if options.len() > 2
+        && options[1..].iter().all(|option| option.chars().count() == 1)
+        && let Some(letter) = options[0].rsplit_once(' ').map(|(_, letter)| letter.to_owned())
+        && letter.chars().count() == 1
+    {
+        options[0] = letter;
+    }
     // "Pineapple on pizza, yes or no?"
     let options = match options.as_slice() {
         [_, yes, no] if yes.eq_ignore_ascii_case("yes") && no.eq_ignore_ascii_case("no") => {
@@ -423,6 +415,13 @@ fn kind_of(words: &[&str], head: &str, is_english: bool) -> Kind {
     }
 }
 
+pattern!(COLON_LIST, r"(?i)\b(?:which|what|who|how)\b[^?:\n]*: [^?:\n]*\bor\b[^?:\n]*\?\s*$");
+
+/// True if a text ends with a question that lists its options after a colon.
+pub(super) fn ends_with_list(text: &str) -> bool {
+    COLON_LIST.is_match(text)
+}
+
 pattern!(QUESTION_AUX, r"(?i)^\W*(?:so )?(?:do|does|did|would|will|can|could)\b");
 
 /// Returns the last option without the rest of the sentence, and its form.
@@ -444,13 +443,20 @@ fn last_option(right: &str, others: &[&str], first: &str, is_english: bool) -> (
     };
     // "Does a heat pump or a boiler cost less?"
     let has_verb = kind != Kind::Verb && QUESTION_AUX.is_match(first);
-    let ends = |word: &str| is_in(tails, word) || (has_verb && is_in(BASE_VERBS, word));
+    let ends = |at: usize| {
+        let is_target = || {
+            others.len() > 1
+                && all[at] == "to"
+                && all.get(at + 1).is_some_and(|next| is_in(DETERMINERS, next))
+        };
+        is_in(tails, all[at]) || (has_verb && is_in(BASE_VERBS, all[at])) || is_target()
+    };
     let place = if others.is_empty() { cut_place(&all, first, kind) } else { None };
     let cut = place
         .into_iter()
         .chain(
             (from.max(longest.min(all.len()))..all.len())
-                .find(|at| ends(all[*at]) && !ends_with_word(first, all[*at])),
+                .find(|at| ends(*at) && !ends_with_word(first, all[*at])),
         )
         .min();
     let to = cut.unwrap_or(all.len());
@@ -480,8 +486,7 @@ fn cut_place(all: &[&str], first: &str, kind: Kind) -> Option<usize> {
     let from = if kind == Kind::Determiner { 2 } else { 1 };
     (from..all.len()).find(|at| {
         let word = all[*at];
-        ["on", "in", "at", "during", "per", "before"].contains(&word.to_lowercase().as_str())
-            && !ends_with_word(first, word)
+        is_in(PLACES, word) && !ends_with_word(first, word)
     })
 }
 

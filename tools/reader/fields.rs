@@ -117,11 +117,22 @@ const OPTIONS: [&str; 16] = [
 /// The names of the text of an option.
 const OPTION_TEXTS: [&str; 5] = ["text", "label", "name", "value", "title"];
 
+/// The names of objects and lists that hold a question, and of which nothing is a part of it.
+const WRAPPERS: &str = "params arguments args input message messages payload data body content request task parts part metadata poll \
+    question state context item items job query";
+pattern!(
+    /// The names of texts that are about the request and no part of the question.
+    ABOUT_REQUEST,
+    r"(?i)^(?:id|type|kind|intent|action|op|operation|tool|task|method|jsonrpc|format|output|lang|language|locale|key|source|user|agent|role|node|next|trace|unit|priority|status|state|version|from|to|sender|requester|requested_by|time|timestamp|date|deadline|created|name|title|topic|poll|channel|notes|metadata|instructions?|callback|url|model|session|mode|purpose)$|(?:^|_)(?:id|format|at|by|type|token|url|version)$|[a-z](?:Id|Format|Url|Type)$"
+);
+
 /// The question and the options of JSON of another service, at any depth.
 #[derive(Default)]
 struct Document {
     /// The text with the best name, and the place of the name in [`QUESTIONS`].
     question: Option<(usize, String)>,
+    /// The other texts, which the question is about, with their names.
+    contents: Vec<String>,
     options: Option<Vec<String>>,
     /// The ends of a scale.
     ends: [Option<i64>; 2],
@@ -131,11 +142,26 @@ struct Document {
 
 impl Document {
     /// Reads a value. The depth of JSON is bounded by its parser.
-    fn read(&mut self, name: &str, value: &Value) {
+    fn read(&mut self, name: &str, value: &Value, is_content: bool) {
         match value {
             Value::Object(fields) => {
+                let texts: Vec<String> = fields.values().filter_map(option_text).collect();
+                if texts.len() == fields.len() && texts.len() >= 2 && is_in(&OPTIONS, name) {
+                    self.is_lost |= self.options.replace(texts).is_some();
+                    return;
+                }
+                let end = |name: &str| fields.get(name).and_then(Value::as_i64);
+                let ends = end("min").zip(end("max")).filter(|(low, high)| low < high);
+                if let Some((low, high)) = ends {
+                    self.ends = [Some(low), Some(high)];
+                }
+                let is_content = is_content
+                    || !(name.is_empty()
+                        || WRAPPERS.split_whitespace().any(|known| known.eq_ignore_ascii_case(name)));
                 for (name, value) in fields {
-                    self.read(name, value);
+                    if ends.is_none() || !["min", "max"].contains(&name.as_str()) {
+                        self.read(name, value, is_content);
+                    }
                 }
             }
             Value::Array(items) => {
@@ -144,14 +170,24 @@ impl Document {
                     self.is_lost |= self.options.replace(texts).is_some();
                     return;
                 }
+                if let [Value::Number(low), Value::Number(high)] = items.as_slice()
+                    && is_in(&["scale", "range", "rating_scale"], name)
+                {
+                    self.ends = [low.as_i64(), high.as_i64()];
+                    return;
+                }
                 for item in items {
-                    self.read(name, item);
+                    self.read(name, item, is_content);
                 }
             }
+            Value::String(text) if text.trim().is_empty() => {}
             Value::String(text) => {
                 match QUESTIONS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
-                    Some(rank) if !text.trim().is_empty() => self.ask(rank, text),
-                    _ => self.is_lost |= LIMIT_NAME.is_match(name) || has_limits(text),
+                    Some(rank) if !is_content => self.ask(rank, name, text),
+                    _ => {
+                        self.is_lost |= LIMIT_NAME.is_match(name) || has_limits(text);
+                        self.add(name, text, is_content);
+                    }
                 }
             }
             Value::Number(number) => match name.to_lowercase().as_str() {
@@ -164,11 +200,21 @@ impl Document {
         }
     }
 
-    fn ask(&mut self, rank: usize, text: &str) {
+    fn ask(&mut self, rank: usize, name: &str, text: &str) {
         match &self.question {
             Some((known, _)) if *known == rank => self.is_lost = true,
-            Some((known, _)) if *known < rank => {}
-            _ => self.question = Some((rank, text.to_owned())),
+            Some((known, _)) if *known < rank => self.add(name, text, false),
+            _ => {
+                if let Some((worse, text)) = self.question.replace((rank, text.to_owned())) {
+                    self.add(QUESTIONS[worse], &text, false);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, text: &str, is_content: bool) {
+        if is_content || !ABOUT_REQUEST.is_match(name) {
+            self.contents.push(format!("{name}: {}", text.trim()));
         }
     }
 }
@@ -194,11 +240,13 @@ fn document(text: &str) -> Option<Reading> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     let value: Value = serde_json::from_str(text.get(start..=end)?).ok()?;
     let mut document = Document::default();
-    document.read("", &value);
+    document.read("", &value, false);
     // A list of questions: only one of them would be asked.
     document.is_lost |= text[..start].trim_end().ends_with('[');
-    let Document { question, options, ends, is_lost } = document;
+    let Document { question, contents, options, ends, is_lost } = document;
     let (_, question) = question?;
+    let contents = if contents.is_empty() { String::new() } else { format!("\n\n{}", contents.join("\n\n")) };
+    let whole = format!("{question}{contents}");
     if is_lost || has_limits(&text[..start]) || has_limits(&text[end + 1..]) {
         return Some(Reading::Incomplete(Missing::Json));
     }
@@ -206,13 +254,24 @@ fn document(text: &str) -> Option<Reading> {
         return Some(Reading::Incomplete(Missing::Question));
     }
     match (options, ends) {
-        (Some(options), _) => Some(super::with_choices(&question, Choices::Options(options))),
+        (Some(options), _) => Some(super::with_choices(&whole, Choices::Options(options))),
         (None, [Some(low), Some(high)]) if low < high && (high - low <= 10 || (low, high) == (0, 100)) => {
             let step = if high - low > 10 { 10 } else { 1 };
             let levels = (low..=high).step_by(step).map(|level| level.to_string()).collect();
-            Some(super::with_choices(&question, Choices::Scale(levels)))
+            Some(super::with_choices(&whole, Choices::Scale(levels)))
         }
-        _ => Some(super::without_fields(&question)),
+        _ => Some(with_contents(super::without_fields(&question), &contents, &whole)),
+    }
+}
+
+/// Adds the other texts of a document to its question. If that has no options, they may stand in the other texts.
+fn with_contents(reading: Reading, contents: &str, whole: &str) -> Reading {
+    match (reading, super::without_fields(whole)) {
+        (_, Reading::Question(read)) if matches!(read.choices, Choices::Scale(_)) => Reading::Question(read),
+        (Reading::Question(read), _) if read.choices != Choices::Open => {
+            Reading::Question(ReadQuestion { question: format!("{}{contents}", read.question), ..read })
+        }
+        (_, whole) => whole,
     }
 }
 
@@ -234,8 +293,15 @@ fn keyed(text: &str) -> Option<Reading> {
 
 pattern!(NAME, r"([A-Za-z_]\w*)\s*=");
 
+pattern!(
+    /// A field that names all models, and so limits nothing.
+    ALL_VOTERS,
+    r#"(?i),?\s*["']?(?:voters|models|panel)["']?\s*[:=]\s*["'](?:all|any|everyone|default|\*)["']"#
+);
+
 /// Reads text that looks like an object: JSON, also with single quotes, bare keys, or a missing end.
 fn object(text: &str) -> Option<Reading> {
+    let text = &*ALL_VOTERS.replace_all(text, "");
     if let Some(reading) = document(text).or_else(|| keyed(text)) {
         return Some(reading);
     }

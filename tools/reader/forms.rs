@@ -49,7 +49,13 @@ pub(super) fn between(sentences: &[&str]) -> Option<Vec<String>> {
     let head = head.split_once(char::is_whitespace)?.1.trim_end();
     let head = head.rsplit_once(char::is_whitespace)?.0;
     let bare = |option: &str| clean(&GERMAN_ARTICLE.replace(option.trim(), ""));
-    let options: Vec<String> = head.split(", ").chain([&found[1]]).map(bare).collect();
+    let mut depth = 0_i32;
+    // A comma in parentheses separates nothing.
+    let parts = head.split(|letter: char| {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        letter == ',' && depth == 0
+    });
+    let options: Vec<String> = parts.chain([&found[1]]).map(bare).collect();
     let is_no_option =
         |option: &String| option.chars().all(|letter| letter.is_ascii_digit()) || NO_NAME.is_match(option);
     (!options.iter().any(is_no_option)).then_some(options)
@@ -57,7 +63,7 @@ pub(super) fn between(sentences: &[&str]) -> Option<Vec<String>> {
 
 pattern!(
     JAPANESE,
-    r"([^。、？?：:\s]{1,20}?[^はがでは])?(?:[はがで、：:])?([^。、？?はが\s]{1,20}?)と([^。、？?\s]{1,20}?)(?:の|、|で|は|って)?\s*(?:どっち|どちら|どれ)"
+    r"([^。、？?：:\s]{1,20}?[^はがでは])?(?:[はがで、：:])?([^。、？?はが\s]{1,20}?)と([^。、？?\s]{1,20}?)(?:なら|だったら)?(?:の|、|で|は|って)?\s*(?:どっち|どちら|どれ)"
 );
 pattern!(CHINESE, r"([^，,。？?！：:\s]{1,30})还是([^，,。？?！：:\s]{1,20})");
 pattern!(

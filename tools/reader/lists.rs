@@ -53,8 +53,17 @@ pattern!(
     r"\b([Cc]andidate|[Rr]eply|[Rr]esponse|[Aa]nswer|[Aa]pplicant|[Pp]roposal|[Dd]raft|[Vv]ersion|[Hh]eadline|[Ss]ummary|[Pp]lan|[Tt]ranslation)\s+([A-D1-4])\s*:\s"
 );
 
+pattern!(
+    ASIAN_SUBJECT,
+    r"(?:^|\s)((?:回答|答案|方案|候选|版本|回复|译文|候補|翻訳|답변|번역)\s?[A-D1-4])\s*[：:]"
+);
+
 /// Returns the names of subjects that a text describes in sentences: "Candidate A: … Candidate B: … Which one …?"
 pub(super) fn subjects(text: &str) -> Option<Vec<String>> {
+    let asian: Vec<String> = all_of(&ASIAN_SUBJECT, text);
+    if (2..=4).contains(&asian.len()) && asian.iter().skip(1).all(|name| *name != asian[0]) {
+        return Some(asian);
+    }
     let mut names: Vec<String> = Vec::new();
     let mut first = 0;
     for found in SUBJECT.captures_iter(text) {
@@ -295,11 +304,11 @@ pub(super) fn inline(text: &str) -> Option<(String, Vec<String>)> {
                 option = TAIL.find(option).map_or(option, |tail| &option[..tail.start()]);
             }
             let option = option.trim_end_matches([',', ';', '.', ' ']);
-            let option = ["or", "and", "oder", "ou", "o"]
+            let option = ["or", "and", "oder", "ou", "o", "Option", "option", "Choice", "Answer"]
                 .iter()
                 .find_map(|word| option.strip_suffix(word).filter(|rest| rest.ends_with([' ', ','])))
                 .unwrap_or(option);
-            options.push(option.trim_end_matches([',', ';', ' ']).to_owned());
+            options.push(option.trim_end_matches([',', ';', '.', ' ']).to_owned());
         }
         if options.iter().any(String::is_empty) {
             continue;
@@ -322,7 +331,17 @@ pub(super) fn inline(text: &str) -> Option<(String, Vec<String>)> {
 
 pattern!(
     INTRODUCED,
-    r"(?im)\b(?:one of(?: the following)?|options(?: are)?|choices(?: are)?|choix|réponses|respuestas|risposte|respostas|escolhas|odpowiedzi|labels|categories|classes|intents|levels|values|tags|buckets|statuses|grades|sentiments|werte|kategorien|klassen|stufen|catégories|étiquettes|valeurs|categorías|etiquetas|valores|categorie|valori|categorias|kategorie|категории|candidates|answers|answer with|respond with|reply with|choose(?: one| between| from)?|pick(?: one)?|select(?: one)?|verdicts?|antwortmöglichkeiten|antworten|optionen|auswahl|keuze uit|keuzes|possible \w+|allowed \w+|candidate \w+|ratings|opciones|opções|opzioni|opties|opcje|seçenekler|варианты(?: ответа)?|選択肢|选项|선택지)\b(?: \w[\w-]*){0,5}\s*(?:\([^)\n]*\))?\s*[:：=]\s*([^\n]+?)\s*$"
+    r"(?im)\b(?:one of(?: the following)?|options(?: are)?|choices(?: are)?|choix|réponses|respuestas|risposte|respostas|escolhas|odpowiedzi|labels|categories|classes|intents|levels|values|tags|buckets|statuses|grades|sentiments|werte|kategorien|klassen|stufen|catégories|étiquettes|valeurs|categorías|etiquetas|valores|categorie|valori|categorias|kategorie|категории|candidates|answers|answer with|respond with|reply with|choose(?: one| between| from)?|pick(?: one)?|select(?: one)?|verdicts?|antwortmöglichkeiten|antworten|optionen|auswahl|keuze uit|keuzes|possible[ _]\w+|allowed[ _]\w+|candidate \w+|ratings|opciones|opções|opzioni|opties|opcje|seçenekler|варианты(?: ответа)?|選択肢|选项|선택지)\b(?: \w[\w-]*){0,5}\s*(?:\([^)\n]*\))?\s*[:：=]\s*([^\n]+?)\s*$"
+);
+pattern!(
+    /// "exactly one label: billing, login"
+    ONE_LABEL,
+    r"(?im)\b(?:one|single|jedn\w+|eine[rmn]?|une|una|uma|één|een)\s+(?:\w+\s+)?(?:category|label|class|tag|type|kategori\w*|etykiet\w*|klasse|catégorie|étiquette|categor[ií]a|etiqueta|etichetta|categorie)\s*[:：]\s*([^\n]+?)\s*$"
+);
+pattern!(
+    /// "Rome, Lisbon, Athens. Which of these is cheapest?"
+    BEFORE_THESE,
+    r"(?i)(?:^|[.!?:\n]\s*)([^.?!:\n,]{1,40}(?:, ?[^.?!:\n,]{1,40}){1,9})\s*[.:;\n–-]\s*(?:so |now )?(?:which|what)\b[^.?!\n]{0,30}\bof (?:these|them|those)\b"
 );
 pattern!(ONE_OF, r"(?i)\bone of\s+([^.?!:\n]+(?:, [^.?!:\n]+)+)");
 pattern!(OPTIONS_ARE, r"(?i)\b(?:options|choices|candidates|alternatives|picks) are:?\s+([^.?!\n]+)");
@@ -366,9 +385,9 @@ pattern!(
     r"(?im)\b(?:label|class|category|answer|verdict|rating|choose|options?)\s*\(([^()\n]{1,40}(?:,[^()\n,]{1,40}){1,9})\)\s*:?\s*$"
 );
 pattern!(
-    /// "S1 = outage, S2 = data loss"
+    /// "S1 = outage, S2 = data loss", or a line for each.
     CODES,
-    r"(?:^|[:,;(]\s*)([A-Z]{1,4}\d{1,2})\s*=\s*[^,;=\n]{2,60}"
+    r"(?m)(?:^|[:,;(]\s*)([A-Z]{1,4}\d{1,2})\s*=\s*[^,;=\n]{2,60}|^\s*([A-Z]{1,3}\d{1,2})\s*[:–-]\s+\S"
 );
 pattern!(CHINESE_LIST, r"(?:哪一?类|类别|哪一?[个种项]|分类为|类型)[：:]\s*([^\n。：:]{2,120})");
 pattern!(CORNERED, r"(?:「[^」\n]{1,40}」\s*[、,・]?\s*(?:と|か|または|もしくは)?\s*){2,12}");
@@ -381,7 +400,8 @@ fn listed(pattern: &Regex, text: &str) -> Option<Vec<String>> {
 
 /// Returns all texts that a pattern captures.
 fn all_of(pattern: &Regex, text: &str) -> Vec<String> {
-    pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
+    let first = |found: regex::Captures<'_>| Some(found.iter().skip(1).flatten().next()?.as_str().to_owned());
+    pattern.captures_iter(text).filter_map(first).collect()
 }
 
 /// Returns the options of a Japanese list in corner brackets of which one is to be chosen.
@@ -439,7 +459,13 @@ pub(super) fn introduced(text: &str) -> Option<Vec<String>> {
             return Some(options);
         }
     }
-    if let Some(options) = listed(&ONE_OF, text).or_else(|| listed(&OPTIONS_ARE, text)) {
+    let one_label =
+        ONE_LABEL.captures(text).and_then(|found| of_line(&found[1]).first().and_then(|list| split(list)));
+    if let Some(options) = one_label
+        .or_else(|| listed(&BEFORE_THESE, text))
+        .or_else(|| listed(&ONE_OF, text))
+        .or_else(|| listed(&OPTIONS_ARE, text))
+    {
         return Some(options);
     }
     if let Some(found) = PIPES.captures(text) {

@@ -9,7 +9,7 @@ use super::sentences::{compiled, lines_with_code, of_line, pattern};
 
 pattern!(
     GREETING,
-    r"(?i)^\s*(?:hi|hello|hey|hallo|hola|bonjour|salut|ciao|buongiorno|salve|oi|olá|ola|yo|good (?:morning|evening|afternoon|day)|guten (?:tag|morgen|abend)|moin|servus|goedemorgen|goedendag|merhaba|selam|cześć|hej|dzień dobry|привет|здравствуйте|добрый день|こんにちは|你好|您好|안녕하세요|안녕|ok|okay|so|quick question|quick one|question|genuine question|frage|question rapide|petite question|petit sondage|kurze frage|una pregunta|uma pergunta|una domanda|poll|new poll|sondage|umfrage|encuesta|enquete|sondaggio|peiling|ankieta|anket|опрос|投票|アンケート|투표|설문|请评价|请问|質問)(?:\s+(?:there|all|everyone|everybody|team|folks|guys|friends?|zusammen|leute|à tous|tutti|gente|pessoal|models|ais?|a todos))?(?:\s+[A-Z]\w+)?\s*(?:[!,.:：，。！、]+|\s[-–—]|[\u{1F300}-\u{1FAFF}])+\s*"
+    r"(?i)^\s*(?:hi|hello|hey|hallo|hola|bonjour|salut|ciao|buongiorno|salve|oi|olá|ola|yo|good (?:morning|evening|afternoon|day)|guten (?:tag|morgen|abend)|moin|servus|goedemorgen|goedendag|merhaba|selam|cześć|hej|dzień dobry|привет|здравствуйте|добрый день|こんにちは|你好|您好|안녕하세요|안녕|ok|okay|so|quick question|quick one|question|genuine question|frage|question rapide|petite question|petit sondage|kurze frage|una pregunta|uma pergunta|una domanda|poll|new poll|sondage|umfrage|encuesta|enquete|sondaggio|peiling|ankieta|anket|опрос|投票|アンケート|투표|설문|请评价|请问|質問)(?:\s+(?:there|all|everyone|everybody|team|folks|guys|friends?|zusammen|leute|à tous|tutti|gente|pessoal|models|ais?|a todos))?(?:\s+[A-Z]\w+)?\s*(?:[:;]-?[)(DP]|[!,.:：，。！、]+|\s[-–—]|[\u{1F300}-\u{1FAFF}])+\s*"
 );
 /// Those who vote.
 const VOTERS: &str = r"(?:(?:\w+[ ]){0,4}?(?:models?|ais?|llms?|language models?|panel(?: of (?:\w+ ){0,2}(?:models|ais|llms))?|voters?|chatbots?|bots|agents|jury|council|crowd|ensemble|ki-modelle\w*|kis|modelle\w*|sprachmodelle\w*|ias?|modelos|modèles|modelli|modellen|modele|modeli|modellere|modeller\w*|модел\w+|нейросет\w+|ии)|(?:everyone|everybody|them|around))";
@@ -60,7 +60,7 @@ pub(super) fn is_request(sentence: &str) -> bool {
 /// Returns a text without the request around its question.
 pub(super) fn stripped(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
-    let mut text = text.to_owned();
+    let mut text = MENTION.replace_all(text, "$before").into_owned();
     for _ in 0..3 {
         let Some(found) = GREETING.find(&text).filter(|found| found.end() < text.len()) else { break };
         text = text[found.end()..].to_owned();
@@ -95,6 +95,11 @@ pattern!(
     /// The end of a letter: up to five short lines with a name.
     SIGNATURE,
     r"(?i)\n\s*(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)(?: in advance)?[,.!]?\s*\n(?:[^\n?*•(\d\s-][^\n?]{0,59}\n?){1,5}$"
+);
+pattern!(
+    /// The name of an agent that a line is for: "@poll_agent".
+    MENTION,
+    r"(?m)(?P<before>^|:\s)@[A-Za-z][\w-]*[,:]?\s+"
 );
 pattern!(BLANK_LINES, r"\n{3,}");
 pattern!(

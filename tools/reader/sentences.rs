@@ -144,9 +144,12 @@ pattern!(
 );
 pattern!(
     WH_ANYWHERE,
-    r"(?i)\b(?:what|which|who|where|when|why|how)\b|什么|哪|谁|怎么|为什么|何|どれ|どの|だれ|誰|なぜ|무엇|뭐|어떤|누가|어디|왜"
+    r"(?i)\b(?:what|which|who|where|when|why|how|welche\w*|quel(?:le)?s?|cu[aá]l(?:es)?|hangi\w*|kt[oó]r\w*|jaki\w*|как(?:ой|ая|ое|ие))\b|什么|哪|谁|怎么|为什么|何|どれ|どの|だれ|誰|なぜ|무엇|뭐|어떤|어떻게|누가|어디|왜"
 );
-pattern!(WH_ASIAN, r"什么|哪|谁|怎么|何|どれ|どの|どこ|だれ|誰|なぜ|무엇|뭐|어떤|누가|누구|어디|왜|언제");
+pattern!(
+    WH_ASIAN,
+    r"什么|哪|谁|怎么|何|どれ|どの|どこ|だれ|誰|なぜ|무엇|뭐|어떤|어떻게|누가|누구|어디|왜|언제"
+);
 pattern!(IDEAS, r"(?i)\b(?:ideas?|suggestions?|recommendations?|thoughts)\b");
 
 /// True if a text has a word that asks.
@@ -158,7 +161,9 @@ pub(super) fn asks_anything(text: &str) -> bool {
 pub(super) fn is_open(text: &str) -> bool {
     let is = |sentence: &&str| {
         WH.is_match(sentence)
-            || sentence.rsplit_once(": ").is_some_and(|(_, part)| part.ends_with('?') && WH.is_match(part))
+            || sentence.rsplit_once(": ").is_some_and(|(head, part)| {
+                WH.is_match(part) && (part.ends_with('?') || head.split_whitespace().count() <= 3)
+            })
             || NAME_IT.is_match(sentence)
             || BEST.is_match(sentence)
             || (WH_ASIAN.is_match(sentence) && sentence.trim_end_matches('。').ends_with('か'))

@@ -34,20 +34,20 @@ pattern!(
 );
 pattern!(
     ACTION_FIELD,
-    r#"(?i)["']?(?:action|command|operation|tool|method|skill|op|function|intent)["']?\s*[:=]\s*["']?(\w+)"#
+    r#"(?i)["']?(?:action|command|operation|tool|method|skill|op|function|intent)["']?\s*[:=]\s*["']?([\w.]+)"#
 );
 pattern!(
     EFFECT_WORD,
     r"(?i)^(?:cancel|delete|remove|erase|revoke|rotate|top_?up|charge|pay|refund|withdraw|transfer|create_(?:api_)?key|deposit|reset|purchase|add_(?:funds|credit))"
 );
-pattern!(BALANCE_WORD, r"(?i)^(?:get_?|check_?|show_?|read_?)?(?:account_?)?(?:balance|credits?|funds)");
+pattern!(BALANCE_WORD, r"(?i)^(?:get_?|check_?|show_?|read_?)?(?:account[_.]?)?(?:balance|credits?|funds)");
 pattern!(
     BALANCE,
-    r"(?i)\b(?:balance|credits?|funds|saldo|guthaben|solde|kontostand|bakiye|баланс|残高|余额|잔액)\b.{0,60}\b(?:left|remain\w*|have|account|available|api key|mein\w*|mon|mi|meu|konto|compte|cuenta|conta)\b|\b(?:my|our|remaining|current|account'?s?|available|mein\w*|unser\w*|mijn|moje|benim|mon|notre|mi|nuestro|meu|nosso|il mio|nostro|ons|nasz\w*)\s+(?:\w+\s+)?(?:balance|credits?|funds|saldo|guthaben|solde|kontostand)\b|\bwe (?:still )?have (?:any )?(?:credits?|funds|balance)\b|\bleft (?:on|in) (?:my|our)\b.{0,20}\baccount\b|\b(?:my|our)\b.{0,15}\baccount\b.{0,20}\b(?:hold|left|have|contain)\b|\b(?:what'?s|check|show|verify|get|read|tell me|return)\b.{0,20}\bbalance\b|^\W*balance\b|残高|余额|잔액|баланс|\bhow much (?:have|do) (?:i|we) (?:got |have )?(?:left|remaining)\b|\bsaldo (?:me |nos )?(?:queda|resta|rimane)\b|\b(?:cuánto|quanto|combien|wie ?viel|hoeveel|ile)\b.{0,20}\b(?:saldo|guthaben|solde|crédits?|credito|kredyt\w*|tegoed)\b"
+    r"(?i)\b(?:balance|credits?|funds|saldo|guthaben|solde|kontostand|bakiye|баланс|残高|余额|잔액)\b.{0,60}\b(?:left|remain\w*|have|account|available|api key|mein\w*|mon|mi|meu|konto|compte|cuenta|conta)\b|\b(?:my|our|remaining|current|account'?s?|available|mein\w*|unser\w*|mijn|moje|benim|mon|notre|mi|nuestro|meu|nosso|il mio|nostro|ons|nasz\w*)\s+(?:\w+\s+)?(?:balance|credits?|funds|saldo|guthaben|solde|kontostand)\b|\bwe (?:still )?have (?:any )?(?:credits?|funds|balance)\b|\bleft (?:on|in) (?:my|our)\b.{0,20}\baccount\b|\b(?:my|our)\b.{0,15}\baccount\b.{0,20}\b(?:hold|left|have|contain)\b|\b(?:what'?s|check|show|verify|get|read|tell me|return)\b.{0,20}\bbalance\b|^\W*balance\b|^\W*(?:get_?|check_?|show_?)?(?:account_?)?balance\s*\(|\b(?:money|funds|credits?) (?:left )?(?:on|in) (?:my|our) account\b|残高|余额|잔액|баланс|\bhow much (?:have|do) (?:i|we) (?:got |have )?(?:left|remaining)\b|\bsaldo (?:me |nos )?(?:queda|resta|rimane)\b|\b(?:cuánto|quanto|combien|wie ?viel|hoeveel|ile)\b.{0,20}\b(?:saldo|guthaben|solde|crédits?|credito|kredyt\w*|tegoed)\b"
 );
 pattern!(
     HELP,
-    r"(?i)^\W*(?:hi+|hello|he+y+|hallo|hola|bonjour|salut|ciao|oi|olá|ola|yo|hiya|heya|sup|moin(?: moin)?|servus|grüezi|salve|buongiorno|goedendag|dzień dobry|selam|namaste|good (?:morning|evening|afternoon|day)|guten (?:tag|morgen|abend)|merhaba|cześć|hej|привет|здравствуйте|こんにちは|你好|안녕(?:하세요)?|help|help me|\?+)(?: there| all| everyone| team| zusammen)?\W*$|\bwhat (?:all )?(?:can|do) you (?:do|offer|support)\b|\bwhat (?:are|is) you(?:r (?:skills|capabilities|purpose|tasks?|pricing|prices|rates|fees?|limits?))?\b|\bhow (?:do(?:es)?|is|are|can i use) (?:this|it|the|your|you)\b.{0,20}\b(?:work|function|service|voting|poll|used?|bot|agent)\b|\bhow do i use (?:this|it|you)\b|\bwhat (?:does|do|would|will) (?:a|one|each|your|the|it|this) ?(?:single )?(?:polls?|votes?|question|service|run)?.{0,40}\bcosts?\b|\bhow much (?:does|do|is|are|would).{0,40}\b(?:polls?|votes?|costs?|charge)\b|\bhow do (?:i|we) (?:submit|send|ask|start|create|get)\b.{0,60}\b(?:you|polls?|api)\b|\bhow many models\b.{0,30}\b(?:answer|vote|respond|take part)\b|что (?:вы|ты) умее|как (?:вами|тобой) пользоваться|bu servis.{0,30}(?:ne yap|nasıl)|\bwhat does (?:this|the|your) (?:service|thing|bot|api|tool|agent|site)\b|\bcan i ask more than one\b|\bwhat is this (?:exactly|thing)\b|\bwhat can (?:it|this) do\b|\bhow do i tell you\b|co (?:umiesz|robisz)\b|\b(?:ile|wie ?viel|was|cuánto|quanto|combien|сколько|kaç)\b.{0,20}(?:kosztuje|kostet|cuesta|costa|coûte|стоит|tutar)\b.{0,30}\b(?:pytanie|głos\w*|anfrage|umfrage|abstimmung|consulta|encuesta|votación|sondaggio|sondage|enquete|опрос|вопрос|sorgu|anket)\b|\bwhich (?:requests|tasks|skills|models|methods|tools|options|features|input|formats?)\b.{0,40}\b(?:you|your|take part|participate|available|offer|support)\b|\byour (?:skills|capabilities|pricing|agent card|input format|features)\b|\b(?:list|describe|explain|show)\b.{0,20}\b(?:your )?(?:skills|capabilities|what you|how you|yourself)\b|\bdo i (?:have to )?pay\b|\b(?:going to )?costs? me\b|\bcost us\b.{0,10}\bwith you\b|\bwho (?:votes|is voting)\b(?: (?:here|in (?:this|your|the) polls?))?\W*$|\bhow (?:does|do) (?:that|this|it) work\b|\bcan i use this\b|\bwhat can i use (?:you|this) for\b|\bcould your service\b|\bhow (?:would|will) (?:it|this|that) work\b|\bwhat is this\b.{0,30}\bwhat do i do\b|\b(?:limit|maximum)\b.{0,30}\b(?:options|polls?|questions)\b.{0,20}\b(?:polls?|account|day|minute|question)\b|\bwho are you\b|\bwhat is this\b\W*$|comment ça (?:marche|fonctionne)|wie funktioniert (?:das|dieser|dein|ihr|es)|was kannst du|was k[oö]nnen sie|qué puedes hacer|que puedes hacer|c[oó]mo funciona|o que (?:você|voce) faz|como funciona|cosa (?:puoi|sai) fare|come funziona|wat kun je|hoe werkt (?:dit|het|deze)|co potrafisz|jak to działa|ne yapabil|nasıl çalışıyor|что ты умеешь|как это работает|何ができ|使い方|你能做什么|怎么用|무엇을 할 수|어떻게 (?:사용|작동)"
+    r"(?i)^\W*(?:hi+|hello|he+y+|hallo|hola|bonjour|salut|ciao|oi|olá|ola|yo|hiya|heya|sup|moin(?: moin)?|servus|grüezi|salve|buongiorno|goedendag|dzień dobry|selam|namaste|good (?:morning|evening|afternoon|day)|guten (?:tag|morgen|abend)|merhaba|cześć|hej|привет|здравствуйте|こんにちは|你好|안녕(?:하세요)?|help|help me|\?+)(?: there| all| everyone| team| zusammen)?\W*$|\bwhat (?:all )?(?:can|do) you (?:do|offer|support)\b|\bwhat (?:are|is) you(?:r (?:skills|capabilities|purpose|tasks?|pricing|prices|rates|fees?|limits?))?\b|\bhow (?:do(?:es)?|is|are|can i use) (?:this|it|the|your|you)\b.{0,20}\b(?:work|function|service|voting|poll|used?|bot|agent)\b|\bhow do i use (?:this|it|you)\b|\bwhat (?:does|do|would|will) (?:a|one|each|your|the|it|this) ?(?:single )?(?:polls?|votes?|question|service|run)?.{0,40}\bcosts?\b|\bhow much (?:does|do|is|are|would).{0,40}\b(?:polls?|votes?|costs?|charge)\b|\bhow do (?:i|we) (?:submit|send|ask|start|create|get)\b.{0,60}\b(?:you|polls?|api)\b|\bhow many models\b.{0,30}\b(?:answer|vote|respond|take part)\b|что (?:вы|ты) умее|как (?:вами|тобой) пользоваться|bu servis.{0,30}(?:ne yap|nasıl)|\bwhat does (?:this|the|your) (?:service|thing|bot|api|tool|agent|site)\b|\bcan i ask more than one\b|\bwhat is this (?:exactly|thing)\b|\bwhat can (?:it|this) do\b|\bhow do i tell you\b|co (?:umiesz|robisz)\b|\b(?:ile|wie ?viel|was|cuánto|quanto|combien|сколько|kaç)\b.{0,20}(?:kosztuje|kostet|cuesta|costa|coûte|стоит|tutar)\b.{0,30}\b(?:pytanie|głos\w*|anfrage|umfrage|abstimmung|consulta|encuesta|votación|sondaggio|sondage|enquete|опрос|вопрос|sorgu|anket)\b|\b(?:which|what) (?:requests|tasks|skills|models|methods|tools|options|features|input|formats?)\b.{0,40}\b(?:you|your|take part|participate|available|offer|support)\b|\byour (?:skills|capabilities|pricing|agent card|input format|features)\b|\b(?:list|describe|explain|show)\b.{0,20}\b(?:your )?(?:skills|capabilities|what you|how you|yourself)\b|\bdo i (?:have to )?pay\b|\b(?:going to )?costs? me\b|\bcost us\b.{0,10}\bwith you\b|\bwho (?:votes|is voting)\b(?: (?:here|in (?:this|your|the) polls?))?\W*$|\bhow (?:does|do) (?:that|this|it) work\b|\bcan i use this\b|\bwhat can i use (?:you|this) for\b|\bcould your service\b|\bhow (?:would|will) (?:it|this|that) work\b|\bwhat is this\b.{0,30}\bwhat do i do\b|\b(?:limit|maximum)\b.{0,30}\b(?:options|polls?|questions)\b.{0,20}\b(?:polls?|account|day|minute|question)\b|\bwho are you\b|\bwhat is this\b\W*$|comment ça (?:marche|fonctionne)|wie funktioniert (?:das|dieser|dein|ihr|es)|was kann(?:st du| man hier)|^\W*describe_?(?:service|yourself|skills)\b|\b(?:votes|models|results|prices)\b.{0,40}\b(?:in|of|for) (?:one of )?your polls?\b|was k[oö]nnen sie|qué puedes hacer|que puedes hacer|c[oó]mo funciona|o que (?:você|voce) faz|como funciona|cosa (?:puoi|sai) fare|come funziona|wat kun je|hoe werkt (?:dit|het|deze)|co potrafisz|jak to działa|ne yapabil|nasıl çalışıyor|что ты умеешь|как это работает|何ができ|使い方|你能做什么|怎么用|무엇을 할 수|어떻게 (?:사용|작동)"
 );
 pattern!(
     LIFE,
@@ -66,7 +66,7 @@ pattern!(
 pattern!(EMPTY_END, r"(?s)[\w ]{1,30}:\s*$");
 pattern!(
     RATE_NOTHING,
-    r#"(?i)^\W*(?:please\s+)?(?:rate|judge|score|grade|classify|evaluate|review|rank|vote|label|poll|decide|compare)(?: on)?(?: this| that| it| these| them)?(?: pls| please| for me)?\W*$|(?i)^\W*(?:please\s+)?(?:rate|score|judge|grade)\s+(?:it|this|that)\b[^:"\n]{0,80}$|(?i)\bwhich (?:one )?of (?:them|these|those|the two) is better\b[^:"\n]{0,40}$|(?i)^\W*A or B\b[^:"\n]{0,40}$"#
+    r#"(?i)^\W*(?:please\s+)?(?:rate|judge|score|grade|classify|evaluate|review|rank|vote|label|poll|decide|compare)(?: on)?(?: this| that| it| these| them)?(?: pls| please| for me)?\W*$|(?i)^\W*(?:please\s+)?(?:rate|score|judge|grade)\s+(?:it|this|that)\b[^:"\n]{0,80}$|(?i)\bwhich (?:one )?of (?:them|these|those|the two) is better\b[^:"\n]{0,40}$|(?i)^\W*(?:hm+\W+|so\W+|ok\W+)?which (?:one )?is (?:better|best|nicer)\W*$|(?i)^\W*A or B\b[^:"\n]{0,40}$"#
 );
 
 pattern!(RATES, r"(?i)^\W*(?:please )?(?:rate|grade|score|judge|evaluate|assess)\b");
@@ -76,6 +76,12 @@ pattern!(
     r"(?i)^\W*(?:please |pls |can you |could you )*(?:rate|grade|score|judge|evaluate|review|assess)\s+(?:my|our|this|these|the following)\b"
 );
 pattern!(MINE, r"(?i)\b(?:my|our|all)\b");
+
+pattern!(
+    /// A new question that names an earlier poll.
+    FOLLOWS_UP,
+    r"(?i)\b(?:follow(?:ing)?[- ]?up|building on|related to|based on|continuing)\b[^?\n]{0,40}\bEP-\d{8}-"
+);
 
 /// Reads a text that is about the service; `None` for questions to its models.
 pub(super) fn read(text: &str) -> Option<Reading> {
@@ -98,6 +104,9 @@ pub(super) fn read(text: &str) -> Option<Reading> {
             && (!sentence.contains(" or ") || MINE.is_match(sentence))
     }) && !sentences.iter().any(|sentence| sentence.ends_with('?'));
     let asks_effect = sentences.iter().any(|sentence| EFFECT.is_match(sentence) && OURS.is_match(sentence));
+    if FOLLOWS_UP.is_match(text) && super::alternatives::read(text).options().is_some() {
+        return None;
+    }
     if let Some(id) = POLL_ID.find(text) {
         return Some(if asks_effect { Reading::Effect } else { Reading::Poll(id.as_str().to_uppercase()) });
     }

@@ -11,6 +11,7 @@ pattern!(
 /// The options of a question in English.
 pub(super) const ENGLISH: [&str; 2] = ["Yes", "No"];
 
+pattern!(WISH, r"(?i)^\W*would (?:love|like|appreciate|be (?:great|nice|good))\b");
 pattern!(WHETHER, r"(?i)^\W*(?:whether|if)\b");
 pattern!(TRUE_FALSE, r"(?i)\btrue (?:or|/) false\b|\btrue\?");
 pattern!(YES_NO_WORDS, r"(?i)\byes\s*(?:or|/|,)\s*no\b|\by/n\b|\byes-?no\b");
@@ -42,7 +43,7 @@ static LANGUAGES: std::sync::LazyLock<Vec<(regex::Regex, regex::Regex, [&str; 2]
             ),
             language(
                 r"(?i)\bsim\s*(?:ou|/)\s*não\b",
-                r"(?i)^\W*(?:é|dá|tem como|compensa|preciso|consigo|existe|devo|deveria|devemos|vale a pena|posso|será|pode|há|está|são|faz sentido)\b",
+                r"(?i)^\W*(?:é|dá|tem como|compensa|preciso|consigo|existe|devo|deveria|devemos|vale a pena|posso|será|pode|há|está|são|faz sentido)\b|\bvocês? acham? que\b|\bvale a pena\b",
                 ["Sim", "Não"],
             ),
             language(
@@ -53,7 +54,7 @@ static LANGUAGES: std::sync::LazyLock<Vec<(regex::Regex, regex::Regex, [&str; 2]
             language(r"(?i)\btak\s*(?:czy|lub|/)\s*nie\b", r"(?i)^\W*czy\b|,\s*czy\b", ["Tak", "Nie"]),
             language(
                 r"(?i)\bevet\s*(?:mi|veya|/)\s*hayır\b",
-                r"(?i)\b\w+\s+m[iıuü](?:y[iıuü]m|d[iıuü]r)?\s*\?",
+                r"(?i)\b\w+\s+m[iıuü](?:y[iıuü]m|d[iıuü]r)?\s*(?:\?|$)",
                 ["Evet", "Hayır"],
             ),
             language(
@@ -145,7 +146,8 @@ pub(super) fn read(text: &str) -> Option<Vec<String>> {
         }
         let main = sentence.rsplit(": ").next().unwrap_or(sentence);
         for part in [sentence, main] {
-            if ENGLISH_QUESTION.is_match(part) && !super::sentences::WH.is_match(part) {
+            if ENGLISH_QUESTION.is_match(part) && !WISH.is_match(part) && !super::sentences::WH.is_match(part)
+            {
                 return two(ENGLISH);
             }
         }
