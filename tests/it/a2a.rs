@@ -437,6 +437,11 @@ async fn plain_words_reach_their_operation() {
             &["A1", "B2"],
         ),
         (
+            r#"{"question": "Which label fits?", "choices": ["A1", "B2"], "email": "Win money now!"}"#,
+            "Which label fits?\n\nemail: Win money now!",
+            &["A1", "B2"],
+        ),
+        (
             "Please poll the models about this.\n\nWhich broker is best?\n- Kafka\n- NATS",
             "Which broker is best?",
             &["Kafka", "NATS"],

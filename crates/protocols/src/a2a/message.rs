@@ -3,6 +3,7 @@
 use ep_kernel::dispatch::for_task;
 use ep_kernel::schema::is_empty;
 use ep_kernel::{Agents, Entry, Fault, Kind, MessageContent, ParsedInput, Task};
+use ep_tools::reader::is_harmless_field;
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
@@ -83,7 +84,9 @@ impl Sent<'_> {
 
 /// True if no field of the data is lost when it is read as a text.
 fn is_foreign(data: &Map<String, Value>) -> bool {
-    data.keys().all(|name| name != "options" && ep_tools::reader::is_harmless_field(name))
+    let is_read =
+        |name: &str, value: &Value| value.is_string() || value.is_object() || is_harmless_field(name);
+    data.iter().all(|(name, value)| name != "options" && is_read(name, value))
 }
 
 /// Returns the poll of a text that names a question and its choices.
