@@ -34,11 +34,11 @@ const HARMLESS: &str = "question prompt query q poll topic title text ask option
     categories o answer_options possible_answers values variants context background id request_id requestid task_id requester from to \
     sender task type kind intent action op format reply_format response_format output language lang name description key \
     source user agent timestamp time role content body message messages input jsonrpc method params arguments payload state node \
-    thread_id next trace trace_id notes facts unit priority status tool metadata version";
+    thread_id next trace trace_id notes facts unit priority status tool meta metadata version";
 
 /// True if a field with this name limits nothing.
 pub(super) fn is_harmless(name: &str) -> bool {
-    HARMLESS.split_whitespace().any(|harmless| harmless.eq_ignore_ascii_case(name))
+    name.ends_with("_id") || HARMLESS.split_whitespace().any(|harmless| harmless.eq_ignore_ascii_case(name))
 }
 
 pattern!(
@@ -125,6 +125,8 @@ pattern!(
     ABOUT_REQUEST,
     r"(?i)^(?:id|type|kind|intent|action|op|operation|tool|task|method|jsonrpc|format|output|lang|language|locale|key|source|user|agent|role|node|next|trace|unit|priority|status|state|version|from|to|sender|requester|requested_by|time|timestamp|date|deadline|created|name|title|topic|poll|channel|notes|metadata|instructions?|callback|url|model|session|mode|purpose)$|(?:^|_)(?:id|format|at|by|type|token|url|version)$|[a-z](?:Id|Format|Url|Type)$"
 );
+
+pattern!(FORM_OF_REPLY, r"(?i)format|output|instruct|mode|role|action|task|intent|callback|notes?$|purpose");
 
 /// The question and the options of JSON of another service, at any depth.
 #[derive(Default)]
@@ -213,7 +215,9 @@ impl Document {
     }
 
     fn add(&mut self, name: &str, text: &str, is_content: bool) {
-        if is_content || !ABOUT_REQUEST.is_match(name) {
+        // A long text is a text, whatever its name.
+        let is_text = text.split_whitespace().nth(5).is_some() && !FORM_OF_REPLY.is_match(name);
+        if is_content || is_text || !ABOUT_REQUEST.is_match(name) {
             self.contents.push(format!("{name}: {}", text.trim()));
         }
     }

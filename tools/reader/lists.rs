@@ -6,7 +6,7 @@ use super::sentences::{lines_with_code, of_line, pattern};
 
 pattern!(
     MARK,
-    r"^\s*>?\s*(?:[*_]{2})?(?:\(?(\d{1,2})(?:[.)]|\s+[–-])|\(?(?:i{1,3}|iv|v|vi{1,3})[.)]|\(?([a-jA-J])[.):]|\[([A-J1-9])\]:?|(\d)\x{fe0f}?\x{20e3}|(?:[-*•–▪·‣]|\[\s?\]|\(\s?\)))(?:[*_]{2})?\s+(\S.*)$"
+    r"^\s*>?\s*(?:[*_]{2})?(?:\(?(\d{1,2})(?:[.)]|\s+[–-])|\(?(?:i{1,3}|iv|v|vi{1,3})[.)]|\(?([a-jA-J])[.):]|\[([A-Ja-j1-9])\]:?|(\d)\x{fe0f}?\x{20e3}|(?:[-*•–▪·‣]|\[\s?\]|\(\s?\)))(?:[*_]{2})?\s+(\S.*)$"
 );
 pattern!(
     OPTION_LINE,
@@ -295,12 +295,14 @@ pub(super) fn inline(text: &str) -> Option<(String, Vec<String>)> {
             continue;
         }
         let mut options = Vec::new();
+        let mut list_end = line.len();
         for (at, (_, from, _)) in run.iter().enumerate() {
             let to = run.get(at + 1).map_or(line.len(), |next| next.0);
             let mut option = line[*from..to].trim();
             if at + 1 == run.len() {
-                option =
-                    of_line(option).first().copied().unwrap_or(option).trim_end_matches(['?', '!', '.', ' ']);
+                let sentence = of_line(option).first().copied().unwrap_or(option);
+                list_end = from + line[*from..].find(sentence).unwrap_or(0) + sentence.len();
+                option = sentence.trim_end_matches(['?', '!', '.', ' ']);
                 option = TAIL.find(option).map_or(option, |tail| &option[..tail.start()]);
             }
             let option = option.trim_end_matches([',', ';', '.', ' ']);
@@ -313,7 +315,7 @@ pub(super) fn inline(text: &str) -> Option<(String, Vec<String>)> {
         if options.iter().any(String::is_empty) {
             continue;
         }
-        let (from, to) = (run[0].0, line.len());
+        let (from, to) = (run[0].0, list_end);
         let head = line[..from].trim();
         let has_own_question = text.len() > line.len() || head.ends_with(['?', ':', '.']);
         let is_last = run.last().is_some_and(|mark| !line[mark.1..].contains('?'));
@@ -351,7 +353,7 @@ pattern!(PARENTHESES, r"\(([^()\n/]{1,40}(?:\s?/\s?[^()\n/]{1,40}){1,11})\)");
 pattern!(NAMED, r"(?i)\boption (one|two|three|four|five|1|2|3|4|5|a|b|c|d)(?: is(?: to)?|:)\s+([^.\n;]+)");
 pattern!(
     SLASHES,
-    r"(?m)(?:^|[?.:!>]\s+|\()((?:[^\s/?.:!()>](?:[^/?.:!()\n]{0,40}[^\s/?.:!()])?\s+/\s+)+[^/?.:!()\n]{1,40}?)\s*[)?.!]*\s*$"
+    r"(?m)(?:^|[?.:!>]\s+|\()((?:[^\s/?.:!()>](?:[^/?.:!()\n]{0,40}[^\s/?.:!()])?\s+/\s+)+[^/?.:!()\n]{1,40}?)\s*(?:[)?.!]*\s*$|[.!?]\s+(?:which|what|who|welche\w*|quel\w*|cu[aá]l\w*)\b)"
 );
 
 pattern!(
@@ -499,6 +501,8 @@ pub(super) fn is_only_list(text: &str) -> bool {
 
 pattern!(LAST_OR, r"(?i)\s*,?\s+(?:or|oder|ou|of|lub|veya|или)\s+");
 
+pattern!(LAST_AND, r"(?i),\s+(?:and|und|et|y|e|i|en|ve|и)\s+");
+
 /// Splits a list of at least two short options.
 pub(super) fn split(list: &str) -> Option<Vec<String>> {
     let list = list.trim().trim_end_matches(['.', '?', '!']);
@@ -512,6 +516,7 @@ pub(super) fn split(list: &str) -> Option<Vec<String>> {
         list.split(['、', '，', '،']).map(str::to_owned).collect()
     } else if list.contains(',') {
         let list = LAST_OR.replace_all(list, ", ");
+        let list = LAST_AND.replace_all(&list, ", ");
         list.split(',').filter(|part| !part.trim().is_empty()).map(str::to_owned).collect()
     } else if list.contains('/') {
         list.split('/').map(str::to_owned).collect()

@@ -11,6 +11,7 @@ mod limits;
 mod lists;
 mod named_models;
 mod or_words;
+mod phrases;
 mod request;
 mod scale;
 mod sentences;
@@ -199,7 +200,7 @@ fn question(text: &str) -> Reading {
     if service::rates_nothing(text) {
         return Reading::Incomplete(Missing::Subject);
     }
-    if let Some(levels) = scale::read(text) {
+    if let Some(levels) = scale::read(text).or_else(|| scale::read(whole)) {
         return asked(text, Choices::Scale(levels));
     }
     // Names of texts win over the texts: "Response A, Response B or a tie".

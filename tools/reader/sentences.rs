@@ -173,7 +173,10 @@ pub(super) fn is_open(text: &str) -> bool {
     own(text).iter().any(is)
 }
 
-pattern!(BEST, r"(?i)^\W*(?:best|worst|favou?rite|greatest|funniest|coolest|nicest|biggest)\b[^?]*\?");
+pattern!(
+    BEST,
+    r"(?i)^\W*(?:most|least|best|worst|favou?rite|greatest|funniest|coolest|nicest|biggest)\b[^?]*\?"
+);
 pattern!(
     NAME_IT,
     r"(?i)\bfind out (?:what|which|who)\b|\band (?:name|suggest|propose|identify|state|give) (?:the|a|an|one|its)\b"

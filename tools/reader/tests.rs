@@ -85,18 +85,19 @@ fn judged(name: &str, set: &str) -> (usize, Vec<String>) {
 }
 
 /// Sets of a hundred messages, each by somebody who had not seen the reader. It was changed after each but the last had been
-/// read. As first read, before those changes, it had 81 and 80 of the fifth and sixth set, and 64, 69, 65, 78, 80, 86 and 76 of
-/// the seventh to thirteenth; the held-out set has 87. Refusing limits that it cannot read costs one to three of a set.
+/// read. As first read, before those changes, it had 81 and 80 of the fifth and sixth set, and 64, 69, 65, 78, 80, 86, 76, 80 and
+/// 84 of those after it, without the fourteenth, which was held out before. The held-out set has 87. Refusing limits that it
+/// cannot read costs one to three of a set.
 #[test]
 fn messages_of_people_and_agents_are_read() {
     let mut wrong = Vec::new();
     for (name, set, least, harmless) in [
         ("one", include_str!("../../tests/it/messages/one.json"), 96, true),
-        ("two", include_str!("../../tests/it/messages/two.json"), 98, true),
+        ("two", include_str!("../../tests/it/messages/two.json"), 99, true),
         ("three", include_str!("../../tests/it/messages/three.json"), 91, true),
         ("four", include_str!("../../tests/it/messages/four.json"), 94, true),
         ("five", include_str!("../../tests/it/messages/five.json"), 97, true),
-        ("six", include_str!("../../tests/it/messages/six.json"), 93, true),
+        ("six", include_str!("../../tests/it/messages/six.json"), 94, true),
         ("seven", include_str!("../../tests/it/messages/seven.json"), 96, true),
         ("eight", include_str!("../../tests/it/messages/eight.json"), 91, true),
         ("nine", include_str!("../../tests/it/messages/nine.json"), 87, true),
@@ -105,6 +106,8 @@ fn messages_of_people_and_agents_are_read() {
         ("twelve", include_str!("../../tests/it/messages/twelve.json"), 96, true),
         ("thirteen", include_str!("../../tests/it/messages/thirteen.json"), 96, true),
         ("fourteen", include_str!("../../tests/it/messages/fourteen.json"), 95, true),
+        ("fifteen", include_str!("../../tests/it/messages/fifteen.json"), 98, true),
+        ("sixteen", include_str!("../../tests/it/messages/sixteen.json"), 96, true),
         (HELD_OUT, include_str!("../../tests/it/messages/held_out.json"), 87, false),
     ] {
         let (right, harmful) = judged(name, set);

@@ -7,7 +7,7 @@ use super::sentences::pattern;
 /// Words that lead to an option and are no part of it, in several languages.
 pub(super) const HEADS: &str = "is are was were do does did should shall would could can will must may might i we you they he she it use using choose pick prefer go as between either whether if to learn closer with than from for of by mejor plutôt lieber besser eher es é è beter lepiej better best rather into my our your one on called say recommend suggest ship launch charge meglio plutôt aprender comprar usar";
 /// Words that begin an option about a place or a time.
-pub(super) const PREPOSITIONS: &str = "on in at under over above below behind beside next against after before by with without via through from to into during near per inside outside indoors outdoors now later today tomorrow tonight soon first upstairs downstairs online offline in-person por para en na no em am im an auf unter über vor nach bei chez dans sur sous avant après avec sans par sul nel in op bij voor na w przed";
+pub(super) const PREPOSITIONS: &str = "on in at under over above below behind beside next against after before by with without via through from to into during near per inside outside indoors outdoors now later today tomorrow tonight soon first upstairs downstairs online offline in-person por para en na no em am im an auf unter über vor nach bei chez dans sur sous avant après avec sans par sul nel in op bij voor na w przed con sin mit ohne avec com sem z bez met zonder";
 /// Words that begin a place or a time after a thing.
 pub(super) const PLACES: &str =
     "on in at during per before nel nella nelle nei sul sulla im am beim dans en no na nos nas";
@@ -58,7 +58,10 @@ pub(super) fn clean(option: &str) -> String {
         .trim_end_matches([',', '"', '”', ';', ':', '\'']);
     let option = if option.contains('(') { option } else { option.trim_end_matches(')') };
     let option = GERMAN_VERB.find(option).map_or(option, |verb| &option[..verb.start()]);
-    capital(option.trim())
+    let option = option.trim();
+    let option =
+        [" mı", " mi", " mu", " mü"].iter().find_map(|mark| option.strip_suffix(mark)).unwrap_or(option);
+    capital(option)
 }
 
 fn capital(option: &str) -> String {

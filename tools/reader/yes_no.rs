@@ -158,7 +158,9 @@ pub(super) fn read(text: &str) -> Option<Vec<String>> {
             return None;
         }
         for (_, question, words) in LANGUAGES.iter() {
-            if question.is_match(sentence) || question.is_match(main) {
+            // "Devo" begins a question in Italian and in Portuguese.
+            let is_portuguese = words[0] == "Sì" && text.contains(['ã', 'õ', 'ç']);
+            if !is_portuguese && (question.is_match(sentence) || question.is_match(main)) {
                 return two(*words);
             }
         }
