@@ -66,7 +66,7 @@ enum Command {
     Serve(Serve),
     /// Serve MCP on standard input and output, for an agent on this machine
     Mcp {
-        /// Toolsets to list, separated by commas: core, all, read-only
+        /// Toolsets to list, separated by commas: core, polls, labels, account, all, read-only
         #[arg(long, default_value = "core")]
         toolsets: String,
     },

@@ -47,7 +47,7 @@ const SPEC: Spec = Spec {
     rate: Rate::Default,
     rest: Some(Rest::get("/api/colours").field("colours")),
     stream: None,
-    agents: Agents::Extended,
+    agents: Agents::Set(ep_kernel::ToolSet::Polls),
     task: Task::None,
     intents: &["which colours are there"],
     faults: &[],

@@ -262,7 +262,11 @@ async fn toolsets_are_selected_by_path_header_or_query() {
     let unknown =
         client.send(client.mcp_request("/api/mcp/x/every", json!({}), "tools/list", None, json!({}))).await;
     assert_eq!(unknown.status, 400);
-    assert!(unknown.text.contains("core, all or read-only"), "{}", unknown.text);
+    assert!(
+        unknown.text.contains("core, polls, labels, account, all, read-only, not every"),
+        "{}",
+        unknown.text
+    );
 }
 
 #[tokio::test]

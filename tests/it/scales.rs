@@ -190,6 +190,10 @@ async fn every_surface_asks_a_scale_and_shows_its_pass() {
 async fn invalid_scales_are_refused() {
     let (_service, client) = service(&["1", "2"]).await;
     let levels = |count: usize| (0..count).map(|level| level.to_string()).collect::<Vec<_>>();
+    // Clients that must send options repeat the levels.
+    let repeated = json!({ "scale": { "levels": levels(3) }, "options": levels(3) });
+    let checked = client.post("/api/poll/dry-run", &rated(None, repeated)).await.expect(200);
+    assert_eq!(checked["valid"], true, "{checked}");
     let scale = |levels: Vec<String>, pass: Value| json!({ "scale": { "levels": levels, "pass": pass } });
     for (members, problem) in [
         (scale(levels(12), Value::Null), "2 to 11 are allowed"),

@@ -11,7 +11,7 @@ pub struct DeleteAccount;
 /// The consent to the deletion.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct AccountToDelete {
-    /// The account's id, its email address or the address of a wallet that signs in to it, as a confirmation.
+    /// The id, the email address or a wallet address of the account, as a confirmation.
     pub confirm: String,
     /// Gives up the money that is left. Without it, an account that has some is not deleted.
     #[serde(default)]
@@ -45,7 +45,7 @@ impl Tool for DeleteAccount {
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
         rest: Some(Rest::post("/api/account/delete")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Account),
         intents: &[
             "delete my account",
             "delete my account and all my data",

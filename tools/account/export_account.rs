@@ -28,7 +28,7 @@ impl Tool for ExportAccount {
         access: Access::ACCOUNT,
         effect: Effect::Disclose,
         rest: Some(Rest::get("/api/account/export")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Account),
         intents: &[
             "export my data",
             "download everything stored about my account",

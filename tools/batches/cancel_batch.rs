@@ -18,7 +18,7 @@ impl Tool for CancelBatch {
         access: Access::ACCOUNT,
         effect: Effect::Stop,
         rest: Some(Rest::post("/api/batches/{batch_id}/cancel")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         task: Task::CancelBatch,
         intents: &["cancel my batch", "stop a batch", "end a batch early"],
         faults: &[Kind::NotFound, Kind::Conflict],

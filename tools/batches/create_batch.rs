@@ -61,7 +61,7 @@ pub struct BatchToCreate {
     /// False publishes the results of the polls (default true: only you can read them).
     #[schemars(extend("x-limit" = true))]
     pub private: Option<bool>,
-    /// An https URL notified of the end of the batch, signed (default: the URL of your webhook).
+    /// An https URL notified of the end, signed (default: that of your webhook).
     pub notify_url: Option<String>,
     /// Up to 16 labels of your own.
     #[serde(default)]
@@ -109,7 +109,7 @@ impl Tool for CreateBatch {
         effect: Effect::Consult,
         cost: Cost::Metered,
         rest: Some(Rest::post("/api/batches").status(202).max_body(MAX_BODY)),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         task: Task::StartBatch,
         intents: &[
             "create a batch",

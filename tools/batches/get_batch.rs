@@ -28,7 +28,7 @@ impl Tool for GetBatch {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/batches/{batch_id}")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         task: Task::ReadBatch,
         intents: &["how far is my batch", "state of a batch", "is my batch finished"],
         faults: &[Kind::NotFound],

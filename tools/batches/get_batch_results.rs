@@ -52,7 +52,7 @@ impl Tool for GetBatchResults {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/batches/{batch_id}/results")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["results of my batch", "read the labels of a batch", "which rows of a batch failed"],
         faults: &[Kind::NotFound],
         ..Spec::PLAIN

@@ -122,7 +122,7 @@ impl Tool for GetBatchReview {
         effect: Effect::Read,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/batches/{batch_id}/review")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &[
             "which rows of my batch should a person check",
             "doubtful rows of a batch",

@@ -42,7 +42,7 @@ impl Tool for ListBatches {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/batches")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["list my batches", "which batches are running", "show my batches"],
         ..Spec::PLAIN
     };

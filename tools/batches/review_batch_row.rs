@@ -45,7 +45,7 @@ impl Tool for ReviewBatchRow {
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
         rest: Some(Rest::post("/api/batches/{batch_id}/review")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &[
             "correct the answer of a row",
             "store my review of a batch row",

@@ -29,7 +29,7 @@ impl Tool for ShareBatch {
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
         rest: Some(Rest::post("/api/batches/{batch_id}/share")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["share my batch", "show my batch to a colleague", "make a batch private again"],
         faults: &[Kind::NotFound],
         ..Spec::PLAIN

@@ -37,7 +37,7 @@ impl Tool for DeleteEvaluation {
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
         rest: Some(Rest::delete("/api/evaluations/{evaluation_id}")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["delete an evaluation", "remove my evaluation of models"],
         faults: &[Kind::NotFound],
         ..Spec::PLAIN

@@ -43,7 +43,7 @@ impl Tool for GetEvaluation {
         effect: Effect::Read,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/evaluations/{evaluation_id}")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["read an evaluation of models", "how accurate are the models on my labels"],
         faults: &[Kind::NotFound],
         ..Spec::PLAIN

@@ -26,7 +26,7 @@ impl Tool for ListEvaluations {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/evaluations")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["list my evaluations", "which evaluations of models do I have"],
         ..Spec::PLAIN
     };

@@ -29,7 +29,7 @@ impl Tool for ShareEvaluation {
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
         rest: Some(Rest::post("/api/evaluations/{evaluation_id}/share")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["share my evaluation", "show my evaluation of models to a colleague"],
         faults: &[Kind::NotFound],
         ..Spec::PLAIN

@@ -43,7 +43,7 @@ impl Tool for GetExample {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/examples/{language}").text("text/plain; charset=utf-8")),
-        agents: Agents::Extended,
+        agents: Agents::None,
         intents: &[
             "show me a code example",
             "example in Python, TypeScript, curl",

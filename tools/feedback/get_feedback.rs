@@ -76,7 +76,7 @@ impl Tool for GetFeedback {
         effect: Effect::Read,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/feedback/{poll_id}")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "what do people say about this poll",
             "what did others say about a result",

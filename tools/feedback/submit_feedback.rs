@@ -76,7 +76,7 @@ impl Tool for SubmitFeedback {
         access: Access::KEY,
         effect: Effect::Write { idempotent: true },
         rest: Some(Rest::post("/api/feedback").status(201)),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "the poll was right",
             "report that this poll's answer was wrong",

@@ -149,10 +149,11 @@ impl Target {
     /// Returns the required fields of its input.
     fn required(&self) -> Vec<String> {
         let Self::Operation(entry) = self else { return Vec::new() };
-        let mut input = entry.input().as_value().as_object().cloned().unwrap_or_default();
-        entry.remove_extended(&mut input);
-        let required = input.get("required").and_then(Value::as_array);
-        required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        let required =
+            entry.input().as_value().get("required").and_then(Value::as_array).into_iter().flatten();
+        // A field that another one can replace is usually sent.
+        let replaced = ep_kernel::schema::replacements(entry.request()).map(|(_, replaced)| replaced);
+        required.chain(replaced).filter_map(Value::as_str).map(str::to_owned).collect()
     }
 }
 

@@ -136,7 +136,7 @@ impl Tool for ListModels {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/models")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "which models vote",
             "who are the voters",

@@ -61,7 +61,7 @@ impl Tool for CreatePanel {
         access: Access::ACCOUNT,
         effect: Effect::Write { idempotent: true },
         rest: Some(Rest::post("/api/panels")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &[
             "create a panel of judges",
             "save a panel of judges",

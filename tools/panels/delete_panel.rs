@@ -36,7 +36,7 @@ impl Tool for DeletePanel {
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
         rest: Some(Rest::delete("/api/panels/{name}")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["delete a panel", "remove a panel"],
         faults: &[Kind::NotFound],
         ..Spec::PLAIN

@@ -30,7 +30,7 @@ impl Tool for GetPanel {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/panels/{name}")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["show the members of my panel", "read an earlier version of a panel", "rules of my panel"],
         faults: &[Kind::NotFound],
         ..Spec::PLAIN

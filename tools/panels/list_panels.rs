@@ -47,7 +47,7 @@ impl Tool for ListPanels {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/panels")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Labels),
         intents: &["list my panels", "which panels do I have", "show all my panels"],
         ..Spec::PLAIN
     };

@@ -10,6 +10,27 @@ const NAMED_IN_FULL: usize = 240;
 /// Length of a shortened option, in characters.
 const CUT: usize = 24;
 
+/// The fields that a model uses to answer.
+const NAMED: &[&str] = &[
+    "poll_id",
+    "status",
+    "question",
+    "outcome",
+    "is_tie",
+    "decision",
+    "scale",
+    "tally",
+    "votes",
+    "reasons",
+    "confidence",
+    "simulated",
+    "notices",
+    "costs",
+    "result_url",
+    "poll_after_ms",
+    "estimates",
+];
+
 /// The brief form of a poll that the caller has just opened.
 pub const ASKED: Brief = Brief {
     without: &[
@@ -30,6 +51,7 @@ pub const ASKED: Brief = Brief {
         "reader",
         "created_at",
     ],
+    named: NAMED,
     caveat: Some(CAVEAT),
     only_with: "confidence",
     shorten,
@@ -38,6 +60,7 @@ pub const ASKED: Brief = Brief {
 /// The brief form of a poll that someone else may have opened. It omits what other fields say.
 pub const READ: Brief = Brief {
     without: &["poll_type", "early_terminated", "models_succeeded", "reader"],
+    named: NAMED,
     caveat: Some(CAVEAT),
     only_with: "confidence",
     ..Brief::WHOLE

@@ -24,7 +24,7 @@ impl Tool for CancelPoll {
         access: Access::ACCOUNT,
         effect: Effect::Stop,
         rest: Some(Rest::post("/api/polls/{poll_id}/cancel")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         task: Task::Cancel,
         intents: &[
             "cancel my poll",

@@ -38,7 +38,7 @@ impl Tool for DeletePoll {
         access: Access::ACCOUNT,
         effect: Effect::Destroy,
         rest: Some(Rest::delete("/api/polls/{poll_id}")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "delete my poll",
             "delete EP-20260131-7KQ2M4X9TB",

@@ -51,9 +51,9 @@ pub struct PollRequest {
     /// Options to choose from.
     #[schemars(required)]
     pub options: Option<Options>,
-    /// Instead of options: levels, lowest first, and pass, the lowest that passes. Their median decides; without pass, every
-    /// model is asked.
-    #[schemars(extend("x-extended" = true, "x-replaces" = "options"))]
+    /// Instead of options, or with the same: levels, lowest first, and pass, the lowest that passes. Their median decides;
+    /// without pass, every model is asked.
+    #[schemars(extend("x-replaces" = "options"))]
     pub scale: Option<ScaleRequest>,
     /// First past the post.
     #[serde(default, deserialize_with = "schema::word")]
@@ -62,7 +62,6 @@ pub struct PollRequest {
     /// The preset of models (default fast_and_cheap).
     pub preset: Option<String>,
     /// A panel of yours, as name or name@version, or a preset: its models and its rules.
-    #[schemars(extend("x-extended" = true))]
     pub panel: Option<PanelRef>,
     /// 2 to 150 models by id or name, instead of a preset; * is any text.
     pub models: Option<ModelNames>,
@@ -79,7 +78,6 @@ pub struct PollRequest {
     #[serde(default, deserialize_with = "schema::word")]
     pub pace: Option<Pace>,
     /// An https URL notified of the outcome, signed.
-    #[schemars(extend("x-extended" = true))]
     pub notify_url: Option<String>,
     /// Only you can read the result.
     #[serde(default)]
@@ -87,16 +85,14 @@ pub struct PollRequest {
     pub private: bool,
     /// Asks this many voters of each of the two first options for a reason, after the vote and within max_cost_usd:
     /// 1 to 3.
-    #[schemars(extend("x-extended" = true))]
     pub reasons: Option<ExplanationCount>,
     /// Asks every model, even after the outcome is certain: for shares of votes, which an early stop biases.
     #[serde(default)]
-    #[schemars(extend("default" = false, "x-extended" = true))]
+    #[schemars(extend("default" = false))]
     pub complete: bool,
     /// The rule for a tie. strongest: of the tied options, that of the first model in `models`, or of the strongest
     /// one of a panel such as trio.
     #[serde(default, deserialize_with = "schema::word")]
-    #[schemars(extend("x-extended" = true))]
     pub on_tie: Option<TieRule>,
     /// Price it; ask no model.
     #[serde(default)]
@@ -180,7 +176,18 @@ pub(super) fn choices(
     match (options, scale) {
         (Some(options), None) => Ok(options.into()),
         (None, Some(scale)) => scale,
-        (Some(_), Some(_)) => Err(Fault::invalid("scale", "scale replaces options: send one of the two")),
+        (Some(options), Some(scale)) => {
+            // A client that must send options repeats the levels.
+            let (options, scale): (Choices, Choices) = (options.into(), scale?);
+            let is_same = Vec::<String>::from(options) == Vec::<String>::from(scale.clone());
+            if is_same {
+                return Ok(scale);
+            }
+            Err(Fault::invalid(
+                "scale",
+                "scale replaces options: send one of the two, or its levels as options",
+            ))
+        }
         (None, None) => {
             let advice = format!(
                 "options: add at least two options: {MIN_OPTIONS} to {MAX_OPTIONS} are allowed; propose_options proposes some"

@@ -23,7 +23,7 @@ impl Tool for DryRunPoll {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::post("/api/poll/dry-run").only(Access::KEY)),
-        agents: Agents::Extended,
+        agents: Agents::None,
         intents: &[
             "what would this very poll cost",
             "check my question and options for errors",

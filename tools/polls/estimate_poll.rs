@@ -84,7 +84,7 @@ impl Tool for EstimatePoll {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/poll/estimate")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "how much does a poll cost",
             "pricing",

@@ -64,7 +64,7 @@ impl Tool for ListPolls {
         access: Access::ACCOUNT,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/polls")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         task: Task::List,
         intents: &[
             "list my polls",

@@ -32,7 +32,7 @@ impl Tool for ListProfiles {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/profiles")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "which poll settings are there",
             "which presets can I choose",

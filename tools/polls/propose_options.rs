@@ -69,7 +69,7 @@ impl Tool for ProposeOptions {
         latency: Latency::Models,
         rate: Rate::Free,
         rest: Some(Rest::post("/api/options")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "propose options for a question",
             "suggest answers to vote on",

@@ -107,7 +107,7 @@ impl Tool for GetCalibration {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/reputation/calibration")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "how often is a panel right",
             "are unanimous polls right more often",

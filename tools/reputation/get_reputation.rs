@@ -70,7 +70,7 @@ impl Tool for GetReputation {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/reputation")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "how reliable is this service",
             "how trustworthy is this API",

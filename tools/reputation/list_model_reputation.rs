@@ -151,7 +151,7 @@ impl Tool for ListModelReputation {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/reputation/models")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "which models are reliable",
             "how fast is each model",

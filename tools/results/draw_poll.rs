@@ -48,7 +48,7 @@ impl Tool for DrawPoll {
         effect: Effect::Read,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/graph/mermaid/{poll_id}").text("text/plain; charset=utf-8")),
-        agents: Agents::Extended,
+        agents: Agents::Set(ToolSet::Polls),
         intents: &[
             "draw a diagram of my poll",
             "visualise the votes of a poll",

@@ -49,7 +49,7 @@ impl Tool for ListErrors {
         access: Access::PUBLIC,
         effect: Effect::Read,
         rest: Some(Rest::get("/api/errors/catalog")),
-        agents: Agents::Extended,
+        agents: Agents::None,
         intents: &[
             "what does this error mean",
             "the catalogue of errors",

@@ -52,7 +52,6 @@ pub struct Entry {
     limits: LazyLock<Vec<String>>,
     known: LazyLock<HashSet<String>>,
     parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
-    remove_extended: fn(&mut Map<String, Value>),
     check: fn(Value) -> Result<()>,
     without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
     other_mistakes: fn(Ctx, Value) -> BoxFuture<'static, Option<Fault>>,
@@ -85,11 +84,6 @@ impl Entry {
     /// Returns the schema of the output: see [`schema::output`].
     pub fn output(&self) -> &Schema {
         &self.output
-    }
-
-    /// Removes the arguments listed only for agents that request all tools: see [`schema::remove_extended`].
-    pub fn remove_extended(&self, input: &mut Map<String, Value>) {
-        (self.remove_extended)(input);
     }
 
     /// Reads the input from an agent's message: see [`Tool::parse_input`].
@@ -130,7 +124,6 @@ pub const fn entry<T: Tool>() -> Entry {
         limits: LazyLock::new(schema::limits_of::<T::Input>),
         known: LazyLock::new(arguments::known::<T>),
         parse_input: T::parse_input,
-        remove_extended: schema::remove_extended::<T::Input>,
         check: T::check,
         without_effect: T::without_effect,
         other_mistakes: other_mistakes::<T>,

@@ -80,7 +80,8 @@ pub use sign_in::{
 pub use signing::SigningKeys;
 pub use tasks::Tasks;
 pub use tool::{
-    Access, Agents, Cost, Effect, Latency, MessageContent, Nothing, ParsedInput, Rate, Rest, Spec, Task, Tool,
+    Access, Agents, Cost, Effect, Latency, MessageContent, Nothing, ParsedInput, Rate, Rest, Spec, Task,
+    Tool, ToolSet,
 };
 pub use turns::Turns;
 pub use webhooks::{Outbox, WebhookParts, WebhookSecrets, Webhooks};

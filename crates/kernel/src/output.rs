@@ -28,6 +28,8 @@ pub trait ToolOutput: Serialize + JsonSchema + Send + 'static {
 pub struct Brief {
     /// Fields to leave out: they repeat the request, or can be read later.
     pub without: &'static [&'static str],
+    /// Fields that a schema for models names; empty for all.
+    pub named: &'static [&'static str],
     /// Value of the field [`Brief::CAVEAT`], if any.
     pub caveat: Option<&'static str>,
     /// Outputs without this field stay unchanged.
@@ -40,7 +42,7 @@ impl Brief {
     /// Name of the field that holds [`Brief::caveat`].
     pub const CAVEAT: &str = "caveat";
     /// The output, unchanged.
-    pub const WHOLE: Self = Self { without: &[], caveat: None, only_with: "", shorten: |_| {} };
+    pub const WHOLE: Self = Self { without: &[], named: &[], caveat: None, only_with: "", shorten: |_| {} };
 
     /// Shortens an output.
     pub fn apply(&self, output: &mut Value) {

@@ -311,10 +311,35 @@ pub enum Rate {
 pub enum Agents {
     /// Every agent.
     Core,
-    /// Agents that request all tools.
-    Extended,
+    /// Agents that request this set of tools, or all.
+    Set(ToolSet),
     /// No agent.
     None,
+}
+
+/// A set of tools for a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolSet {
+    /// Polls, their prices and their voters.
+    Polls,
+    /// Labels of many rows: batches, panels and their evaluation.
+    Labels,
+    /// The caller's account.
+    Account,
+}
+
+impl ToolSet {
+    /// All sets.
+    pub const ALL: [Self; 3] = [Self::Polls, Self::Labels, Self::Account];
+
+    /// Returns the name that a client requests.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Polls => "polls",
+            Self::Labels => "labels",
+            Self::Account => "account",
+        }
+    }
 }
 
 /// The effect of an operation on a task (A2A). The id of a task is that of its poll or its batch.

@@ -60,8 +60,9 @@ fn operation(text: &mut String, entry: &Entry, site: Option<&Site>) {
     }
     match spec.agents {
         Agents::Core => text.push_str("- MCP tool and A2A skill\n"),
-        Agents::Extended => {
-            text.push_str("- MCP tool with `?toolsets=all`, A2A skill of the extended card\n");
+        Agents::Set(set) => {
+            let name = set.name();
+            let _ = writeln!(text, "- MCP tool with `?toolsets={name}`, A2A skill of the extended card");
         }
         Agents::None => {}
     }

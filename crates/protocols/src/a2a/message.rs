@@ -161,9 +161,8 @@ fn default_skill(tools: Tools, data: &Map<String, Value>) -> Answer<&'static Ent
 
 /// Returns the skills of this agent, in the order of the extended card. The card lists the first of them.
 pub(super) fn skills(tools: Tools) -> impl Iterator<Item = &'static Entry> {
-    let (known, others) = (Agents::Core, Agents::Extended);
-    let of = move |agents| tools.iter().filter(move |entry| entry.spec.agents == agents);
-    of(known).chain(of(others))
+    let of = move |listed: fn(Agents) -> bool| tools.iter().filter(move |entry| listed(entry.spec.agents));
+    of(|agents| agents == Agents::Core).chain(of(|agents| matches!(agents, Agents::Set(_))))
 }
 
 fn example(tools: Tools) -> String {

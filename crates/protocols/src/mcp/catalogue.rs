@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::dispatch::for_task;
-use ep_kernel::schema::rule_in;
+use ep_kernel::schema::{replacements, rule_in};
 use ep_kernel::{ActionCall, Agents, Calls, Entry, Links, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -35,24 +35,18 @@ pub(super) struct ServiceFacts {
 pub(super) struct Catalogue {
     table: &'static [Entry],
     tools: Vec<(&'static Entry, Tool)>,
-    /// The tools without the arguments that only the full toolset lists.
-    short: Vec<Tool>,
 }
 
 impl Catalogue {
     pub(super) fn new(tools: &'static [Entry], facts: &ServiceFacts) -> Self {
         let visible = tools.iter().filter(|entry| entry.spec.agents != Agents::None);
-        let described: Vec<_> = visible.map(|entry| (entry, describe(entry, facts))).collect();
-        let short = described.iter().map(|(entry, tool)| shorten(entry, tool)).collect();
-        Self { table: tools, tools: described, short }
+        Self { table: tools, tools: visible.map(|entry| (entry, describe(entry, facts))).collect() }
     }
 
     /// Returns the tools of a set in table order; tools that need an account only if there is one.
     pub(super) fn list(&self, toolset: Toolset, has_account: bool) -> Vec<Tool> {
-        let listed = self.tools.iter().zip(&self.short);
-        let listed =
-            listed.filter(|((entry, _), _)| toolset.lists(entry) && (has_account || !entry.needs_account));
-        listed.map(|((_, tool), short)| if toolset.is_all() { tool } else { short }.clone()).collect()
+        let is_listed = |entry: &Entry| toolset.lists(entry) && (has_account || !entry.needs_account);
+        self.tools.iter().filter(|(entry, _)| is_listed(entry)).map(|(_, tool)| tool.clone()).collect()
     }
 
     /// Returns the tool with this name.
@@ -112,13 +106,6 @@ impl Calls for ToolCalls<'_> {
     }
 }
 
-/// Returns a tool without the arguments that only the full toolset lists.
-fn shorten(entry: &Entry, tool: &Tool) -> Tool {
-    let mut short = tool.clone();
-    entry.remove_extended(Arc::make_mut(&mut short.input_schema));
-    short
-}
-
 fn describe(entry: &Entry, facts: &ServiceFacts) -> Tool {
     let spec = &entry.spec;
     let hints = ToolAnnotations::new()
@@ -135,13 +122,114 @@ fn describe(entry: &Entry, facts: &ServiceFacts) -> Tool {
         ),
         _ => spec.summary.to_owned(),
     };
-    let mut tool =
-        Tool::new_with_raw(spec.name, Some(description.into()), Arc::new(input(entry, facts, &output)))
-            .with_title(spec.title)
-            .with_annotations(hints)
-            .with_raw_output_schema(Arc::new(output));
+    let mut input = input(entry, facts, &output);
+    let is_core = spec.agents == Agents::Core;
+    if !is_core {
+        shorten(&mut input);
+    }
+    let tool = Tool::new_with_raw(spec.name, Some(description.into()), Arc::new(input));
+    let mut tool = if is_core {
+        tool.with_title(spec.title).with_annotations(hints).with_raw_output_schema(Arc::new(output))
+    } else {
+        tool.with_annotations(without_defaults(hints))
+    };
     tool.meta = app::tool_meta(entry);
     tool
+}
+
+/// Removes hints that have their default of the specification, or that mean nothing for a tool that changes nothing. Without
+/// `openWorldHint` a client takes the more careful value.
+fn without_defaults(hints: ToolAnnotations) -> ToolAnnotations {
+    let reads = hints.read_only_hint == Some(true);
+    let unless = |hint: Option<bool>, default: bool| hint.filter(|hint| *hint != default);
+    let mut short = ToolAnnotations::new();
+    short.read_only_hint = unless(hints.read_only_hint, false);
+    short.destructive_hint = unless(hints.destructive_hint, true).filter(|_| !reads);
+    short.idempotent_hint = unless(hints.idempotent_hint, false).filter(|_| !reads);
+    short
+}
+
+/// Arguments that the core tools describe, or whose name says all.
+const KNOWN: [&str; 12] = [
+    IDEMPOTENCY_KEY,
+    "cursor",
+    "limit",
+    "offset",
+    "preset",
+    "panel",
+    "models",
+    "exclude",
+    "profile",
+    "confidence_threshold",
+    "complete",
+    "on_tie",
+];
+
+/// Removes bounds from the input of a tool that is listed on request, because the fault for a wrong value names them, and
+/// descriptions that its model has elsewhere.
+fn shorten(schema: &mut JsonObject) {
+    schema.shift_remove("description");
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, member) in members.into_iter().flatten() {
+        let Some(member) = member.as_object_mut() else { continue };
+        bare(member);
+        if name.ends_with("_id") || KNOWN.contains(&name.as_str()) {
+            member.shift_remove("description");
+        }
+        name_fields(member);
+        for field in ["items", "properties"] {
+            if let Some(nested) = member.get_mut(field) {
+                undescribed(nested);
+            }
+        }
+    }
+}
+
+/// Replaces the schema of the items of a list of objects by the names of their fields.
+fn name_fields(list: &mut JsonObject) {
+    let fields = list.get("items").and_then(|items| items.get("properties")).and_then(Value::as_object);
+    let Some(fields) = fields else { return };
+    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+    let described = list.get("description").and_then(Value::as_str).unwrap_or_default();
+    let described = format!("{described} Fields: {}.", names.join(", "));
+    list.insert("items".to_owned(), json!({ "type": "object" }));
+    list.insert("description".to_owned(), described.trim_start().into());
+}
+
+/// Removes the bounds of a value.
+fn bare(schema: &mut JsonObject) {
+    const BOUNDS: [&str; 10] = [
+        "pattern",
+        "format",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minimum",
+        "maximum",
+        "writeOnly",
+    ];
+    // A member with such a name has an object.
+    let is_bound = |name: &str, value: &Value| BOUNDS.contains(&name) && !value.is_object();
+    let is_nothing =
+        |name: &str, value: &Value| name == "default" && value.as_array().is_some_and(Vec::is_empty);
+    schema.retain(|name, value| !is_bound(name, value) && !is_nothing(name, value));
+}
+
+/// Removes the bounds and the descriptions of a schema, and of those in it.
+fn undescribed(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            bare(members);
+            if members.get("description").is_some_and(Value::is_string) {
+                members.shift_remove("description");
+            }
+            members.values_mut().for_each(undescribed);
+        }
+        Value::Array(items) => items.iter_mut().for_each(undescribed),
+        _ => {}
+    }
 }
 
 fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject {
@@ -153,6 +241,11 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
     let described = schema.shift_remove("description");
     if let Some(rule) = described.as_ref().and_then(Value::as_str).and_then(rule_in) {
         schema.insert("description".into(), rule.into());
+    }
+    // A model sends what is usual: options, and not the scale that can replace them.
+    let replaced = replacements(entry.request()).map(|(_, replaced)| replaced.clone());
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.extend(replaced);
     }
     schema.insert("type".into(), "object".into());
     let members = schema.entry("properties").or_insert_with(|| json!({}));
@@ -176,7 +269,9 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
                 }
             }
         }
-        if let Some(Value::Object(preset)) = members.get_mut("preset") {
+        if let Some(Value::Object(preset)) = members.get_mut("preset")
+            && entry.spec.agents == Agents::Core
+        {
             preset.insert("enum".into(), json!(facts.presets));
         }
         if output.get("properties").is_some_and(|members| members.get(DETAIL).is_some()) {

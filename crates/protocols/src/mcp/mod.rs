@@ -53,7 +53,7 @@ use ep_site::{ProtectedResource, Protocol, ProtocolRoute, Route, http, protocol}
 use handler::{Handler, Transport};
 use ongoing::Handover;
 use stream::{RepeatedRequest, as_stream, ask, wants_progress};
-use toolset::{TOOLSETS, Toolset};
+use toolset::Toolset;
 
 pub use stdio::serve_stdio;
 
@@ -127,7 +127,7 @@ pub fn endpoints(
 
 /// Requests and responses of the endpoint, for the API description.
 fn description() -> Description {
-    let toolset = TOOLSETS.join("|");
+    let toolset = toolset::names().join("|");
     Description {
         about: "",
         bodies: vec![rpc_request()],

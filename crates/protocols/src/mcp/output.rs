@@ -1,6 +1,6 @@
 //! Output schemas in MCP's tool list: compact, because the list is part of every conversation.
 //!
-//! A schema is one flat object with the fields of all variants of the output's brief form. A field with a single type
+//! A schema is one flat object with the fields that models use, of all variants of the output's brief form. A field with a single type
 //! declares it; nested types are omitted. No field is required, because clients check errors against the same
 //! schema; an error is the field `error`.
 
@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 /// Field of an error.
 pub(super) const ERROR: &str = "error";
 
-/// Returns the compact form of an output schema, matching the brief form.
+/// Returns the compact form of an output schema, matching the brief form. An output may have more fields.
 pub(super) fn compact(root: &Value, brief: &Brief) -> JsonObject {
     let mut members = JsonObject::new();
     collect(root, root, &mut members);
-    members.retain(|name, _| !brief.without.contains(&name.as_str()));
+    let is_named = |name: &str| brief.named.is_empty() || brief.named.contains(&name);
+    members.retain(|name, _| is_named(name) && !brief.without.contains(&name.as_str()));
     if brief.caveat.is_some() {
         members.insert(Brief::CAVEAT.into(), json!({ "type": "string" }));
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use axum::http::HeaderMap;
-use ep_kernel::{Agents, Entry, Fault};
+use ep_kernel::{Agents, Entry, Fault, ToolSet};
 
 /// Header with toolset names.
 pub(super) const HEADER: &str = "x-mcp-toolsets";
@@ -14,14 +14,16 @@ pub(super) const PATH: &str = "toolset";
 const CORE: &str = "core";
 const ALL: &str = "all";
 const READ_ONLY: &str = "read-only";
-/// All toolset names.
-pub(super) const TOOLSETS: [&str; 3] = [CORE, ALL, READ_ONLY];
+/// Returns the names of all toolsets.
+pub(super) fn names() -> Vec<&'static str> {
+    [CORE].into_iter().chain(ToolSet::ALL.map(ToolSet::name)).chain([ALL, READ_ONLY]).collect()
+}
 
-/// The tools requested by a client. Unlisted tools can still be called by name, unless `read_only` is set.
+/// The tools requested by a client: the core tools, and these. Unlisted tools can still be called by name, unless `read_only` is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Toolset {
-    /// Lists all tools for agents, not only the core tools.
-    all: bool,
+    /// For each of [`ToolSet::ALL`], true if its tools are listed.
+    sets: [bool; ToolSet::ALL.len()],
     /// Allows only tools without side effects.
     read_only: bool,
 }
@@ -42,31 +44,38 @@ impl Toolset {
     /// Parses comma-separated toolset names. `read-only` alone selects all tools without side effects.
     pub(super) fn named(names: &str) -> Result<Self, Fault> {
         let mut set = Self::default();
-        let mut core = false;
+        let mut narrowed = false;
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            match name {
-                CORE => core = true,
-                ALL => set.all = true,
-                READ_ONLY => set.read_only = true,
-                other => {
+            let place = ToolSet::ALL.iter().position(|set| set.name() == name);
+            match (place, name) {
+                (Some(place), _) => set.sets[place] = true,
+                (None, CORE) => {}
+                (None, ALL) => set.sets = [true; ToolSet::ALL.len()],
+                (None, READ_ONLY) => set.read_only = true,
+                (None, other) => {
                     let other: Cow<'_, str> = other.chars().take(40).collect();
-                    let rule = format!("must name {CORE}, {ALL} or {READ_ONLY}, not {other}");
+                    let rule = format!("must name toolsets of {}, not {other}", self::names().join(", "));
                     return Err(Fault::invalid(QUERY, rule));
                 }
             }
+            narrowed |= name != READ_ONLY;
         }
-        set.all |= set.read_only && !core;
+        if set.read_only && !narrowed {
+            set.sets = [true; ToolSet::ALL.len()];
+        }
         Ok(set)
-    }
-
-    /// True if all tools are listed, with all their arguments.
-    pub(super) fn is_all(self) -> bool {
-        self.all
     }
 
     /// True if a tool is listed.
     pub(super) fn lists(self, entry: &Entry) -> bool {
-        (self.all || entry.spec.agents == Agents::Core) && self.allows(entry)
+        let is_requested = match entry.spec.agents {
+            Agents::Core => true,
+            Agents::Set(set) => {
+                ToolSet::ALL.iter().zip(self.sets).any(|(known, listed)| *known == set && listed)
+            }
+            Agents::None => false,
+        };
+        is_requested && self.allows(entry)
     }
 
     /// True if a tool may be called.
@@ -81,13 +90,16 @@ mod tests {
 
     #[test]
     fn names_combine() {
-        let set = |names| Toolset::named(names).map(|set| (set.all, set.read_only)).ok();
-        assert_eq!(set(""), Some((false, false)));
-        assert_eq!(set("core"), Some((false, false)));
-        assert_eq!(set("all"), Some((true, false)));
-        assert_eq!(set("read-only"), Some((true, true)));
-        assert_eq!(set("core, read-only"), Some((false, true)));
-        assert_eq!(set("all,read-only,"), Some((true, true)));
+        let set = |names| Toolset::named(names).map(|set| (set.sets, set.read_only)).ok();
+        let (none, all) = ([false; 3], [true; 3]);
+        assert_eq!(set(""), Some((none, false)));
+        assert_eq!(set("core"), Some((none, false)));
+        assert_eq!(set("polls, account"), Some(([true, false, true], false)));
+        assert_eq!(set("all"), Some((all, false)));
+        assert_eq!(set("read-only"), Some((all, true)));
+        assert_eq!(set("core, read-only"), Some((none, true)));
+        assert_eq!(set("labels,read-only"), Some(([false, true, false], true)));
+        assert_eq!(set("all,read-only,"), Some((all, true)));
         assert_eq!(set("everything"), None);
     }
 
@@ -95,9 +107,9 @@ mod tests {
     fn path_takes_precedence_over_header_and_header_over_query() {
         let mut headers = HeaderMap::new();
         let of = |path, headers: &HeaderMap| Toolset::of(path, headers, Some("a=b&toolsets=all")).unwrap();
-        assert!(of(None, &headers).all);
+        assert_eq!(of(None, &headers).sets, [true; 3]);
         headers.insert(HEADER, "core".parse().unwrap());
-        assert!(!of(None, &headers).all);
+        assert_eq!(of(None, &headers).sets, [false; 3]);
         assert!(of(Some("read-only"), &headers).read_only);
     }
 }

@@ -140,13 +140,15 @@ fn facts(site: &Site, entry: &Entry) -> Vec<Fact> {
         Latency::Models => "Seconds to a minute: the response time of the models",
     };
     let agents = match spec.agents {
-        Agents::Core => Some("MCP tool and A2A skill"),
-        Agents::Extended => Some("MCP tool of the toolset all, A2A skill of the extended card"),
+        Agents::Core => Some("MCP tool and A2A skill".to_owned()),
+        Agents::Set(set) => {
+            Some(format!("MCP tool of the toolset {}, A2A skill of the extended card", set.name()))
+        }
         Agents::None => None,
     };
     let fact = |label, text: &str| Fact { label, text: text.to_owned() };
     let mut facts = vec![fact("Costs", cost), fact("Takes", time)];
-    facts.extend(agents.map(|agents| fact("Agents", agents)));
+    facts.extend(agents.map(|agents| fact("Agents", &agents)));
     if !spec.access.anonymous && spec.access.key {
         let scope = spec.effect.scope().as_str();
         facts.push(Fact { label: "Key scope", text: format!("{scope}, or a wider one") });

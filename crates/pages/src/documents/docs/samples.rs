@@ -228,11 +228,14 @@ fn typescript(request: &Request) -> String {
 /// Returns the call of the tool (MCP); `None` if the service has no such endpoint.
 fn tool_call(site: &Site, entry: &Entry, example: &Value) -> Option<Sample> {
     let url = site.url_of("mcp")?;
-    let all = if entry.spec.agents == Agents::Core { "" } else { "?toolsets=all" };
+    let toolset = match entry.spec.agents {
+        Agents::Set(set) => format!("?toolsets={}", set.name()),
+        Agents::Core | Agents::None => String::new(),
+    };
     let call = json!({ "name": entry.spec.name, "arguments": example });
     let code = envelope("tools/call", call);
     let note =
-        format!("A client calls the tool by itself. A program posts this to {url}{all} with an API key.");
+        format!("A client calls the tool by itself. A program posts this to {url}{toolset} with an API key.");
     Some(Sample { id: "mcp", label: "MCP", code, note })
 }
 
