@@ -53,7 +53,7 @@ pub struct PollRequest {
     pub options: Option<Options>,
     /// Instead of options, or with the same: levels, lowest first, and pass, the lowest that passes. Their median decides;
     /// without pass, every model is asked.
-    #[schemars(extend("x-replaces" = "options"))]
+    #[schemars(extend("x-extended" = true, "x-replaces" = "options"))]
     pub scale: Option<ScaleRequest>,
     /// First past the post.
     #[serde(default, deserialize_with = "schema::word")]
@@ -62,8 +62,9 @@ pub struct PollRequest {
     /// The preset of models (default fast_and_cheap).
     pub preset: Option<String>,
     /// A panel of yours, as name or name@version, or a preset: its models and its rules.
+    #[schemars(extend("x-extended" = true))]
     pub panel: Option<PanelRef>,
-    /// 2 to 150 models by id or name, instead of a preset; * is any text.
+    /// Ids of 2 to 150 models, instead of a preset; * stands for any text.
     pub models: Option<ModelNames>,
     /// Models not to ask.
     pub exclude: Option<ModelNames>,
@@ -78,6 +79,7 @@ pub struct PollRequest {
     #[serde(default, deserialize_with = "schema::word")]
     pub pace: Option<Pace>,
     /// An https URL notified of the outcome, signed.
+    #[schemars(extend("x-extended" = true))]
     pub notify_url: Option<String>,
     /// Only you can read the result.
     #[serde(default)]
@@ -85,14 +87,16 @@ pub struct PollRequest {
     pub private: bool,
     /// Asks this many voters of each of the two first options for a reason, after the vote and within max_cost_usd:
     /// 1 to 3.
+    #[schemars(extend("x-extended" = true))]
     pub reasons: Option<ExplanationCount>,
     /// Asks every model, even after the outcome is certain: for shares of votes, which an early stop biases.
     #[serde(default)]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("default" = false, "x-extended" = true))]
     pub complete: bool,
     /// The rule for a tie. strongest: of the tied options, that of the first model in `models`, or of the strongest
     /// one of a panel such as trio.
     #[serde(default, deserialize_with = "schema::word")]
+    #[schemars(extend("x-extended" = true))]
     pub on_tie: Option<TieRule>,
     /// Price it; ask no model.
     #[serde(default)]

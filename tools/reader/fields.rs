@@ -1,7 +1,5 @@
 //! Texts with named parts: JSON and text close to it, tags, and labelled sections.
 
-use serde_json::Value;
-
 use super::sentences::pattern;
 use super::{Choices, Missing, ReadQuestion, Reading};
 
@@ -12,7 +10,7 @@ pattern!(STARTS_LIST, r#"^\[\s*[\[{"'\d]"#);
 pattern!(OBJECT, r#"\{\s*["']?[A-Za-z_]\w*["']?\s*:"#);
 pattern!(
     LIMIT_NAME,
-    r"(?i)cost|budget|spend|price|usd|privat|visib|public|publish|share|secret|anonym|exclude|only|without|allow|deny|forbid|dry|threshold|models?$|_models|providers?|preset|panel|limit|max|voters|confiden|retention|^(?:n|num|count|size|samples?|k)$|^(?:n|num|min)_"
+    r"(?i)cost|budget|spend|price|usd|privat|visib|public|publish|share|secret|anonym|exclude|only|without|allow|deny|forbid|dry|threshold|models?$|_models|providers?|preset|panel|limit|max|voters|confiden|retention|llms?$|draft|profile$|pace$|unlisted|hidden|ceiling|^cap$|respondent|engine|audience|^access|constraint|^(?:n|num|count|size|samples?|k)$|^(?:n|num|min)_"
 );
 pattern!(
     KEY,
@@ -22,7 +20,7 @@ pattern!(
     OPTIONS_KEY,
     r#"(?i)["']?\b(options|choices|answers|candidates|alternatives|labels|categories|o|answer_options|possible_answers|values|variants)\b["']?\s*[:=]\s*[\[{(]"#
 );
-pattern!(TAG_QUESTION, r"(?is)<(question|prompt|query|q)>(.*?)</(?:question|prompt|query|q)>");
+pattern!(TAG_QUESTION, r"(?is)<(question|prompt|query|q)\b[^<>]*>(.*?)</(?:question|prompt|query|q)>");
 pattern!(
     TAG_OPTION,
     r"(?is)<(?:option|choice|answer|candidate|o)\b[^>]*>(.*?)</(?:option|choice|answer|candidate|o)>"
@@ -34,7 +32,7 @@ const HARMLESS: &str = "question prompt query q poll topic title text ask option
     categories o answer_options possible_answers values variants context background id request_id requestid task_id requester from to \
     sender task type kind intent action op format reply_format response_format output language lang name description key \
     source user agent timestamp time role content body message messages input jsonrpc method params arguments payload state node \
-    thread_id next trace trace_id notes facts unit priority status tool meta metadata version";
+    thread_id next trace trace_id notes facts unit priority status tool meta metadata version requested_by answer_type answertype request caller stage deadline timeout timeout_ms ttl 任务 来源 返回格式";
 
 /// True if a field with this name limits nothing.
 pub(super) fn is_harmless(name: &str) -> bool {
@@ -43,15 +41,22 @@ pub(super) fn is_harmless(name: &str) -> bool {
 
 pattern!(
     FIELD,
-    r#"["']([A-Za-z_]\w*)["']\s*:|(?:^|[{,(\s])([A-Za-z_]\w*)\s*[:=]|[,{]\s*([A-Za-z_]\w*)\s*[,})]"#
+    r#"["']([^"'\n:{}\[\],]{1,60})["']\s*:|(?:^|[{,(\s])([\p{L}_][\w-]*)\s*[:=]|[,{]\s*([\p{L}_][\w-]*)\s*[,})]"#
 );
-pattern!(TAG, r"</?([A-Za-z_]\w*)[^<>]*>");
+pattern!(TAG, r"</?([A-Za-z_]\w*)([^<>]*)>");
+
+pattern!(
+    ATTRIBUTE_LIMIT,
+    r"(?i)(?:cost|budget|spend|private|visib|public|publish|secret|exclude|only|dry|models?|preset|panel|limit|max)[\w-]*\s*="
+);
 
 /// Reads an object, a call or tags. One with another field than harmless ones is refused, because the field would be lost.
 pub(super) fn read(text: &str) -> Option<Reading> {
     let text = text.trim();
     if TAG_QUESTION.is_match(text) || TAG_LABEL.find_iter(text).count() >= 2 {
-        let limits = |found: regex::Captures<'_>| LIMIT_NAME.is_match(&found[1]);
+        let limits = |found: regex::Captures<'_>| {
+            LIMIT_NAME.is_match(&found[1]) || ATTRIBUTE_LIMIT.is_match(&found[2])
+        };
         if TAG.captures_iter(text).any(limits) {
             return Some(Reading::Incomplete(Missing::Json));
         }
@@ -64,219 +69,20 @@ pub(super) fn read(text: &str) -> Option<Reading> {
         if has_limits(&others) {
             return Some(Reading::Incomplete(Missing::Json));
         }
+        if let Some(reading) = around(&[&others], text) {
+            return Some(reading);
+        }
         return (options.len() >= 2).then(|| super::with_choices(&found[2], Choices::Options(options)));
     }
     let labels: Vec<String> = TAG_LABEL.captures_iter(text).map(|found| found[1].to_owned()).collect();
     if labels.len() >= 2 {
+        let others = TAG.replace_all(&TAG_LABEL.replace_all(text, "\n"), "\n").into_owned();
+        if has_limits(&others) {
+            return Some(Reading::Incomplete(Missing::Json));
+        }
         return Some(super::with_choices(&TAG_LABELS.replace(text, ""), Choices::Options(labels)));
     }
     object(text)
-}
-
-/// The names of questions, the best first.
-const QUESTIONS: [&str; 19] = [
-    "question",
-    "prompt",
-    "query",
-    "q",
-    "ask",
-    "poll",
-    "topic",
-    "title",
-    "text",
-    "content",
-    "body",
-    "message",
-    "input",
-    "statement",
-    "frage",
-    "pregunta",
-    "pergunta",
-    "domanda",
-    "вопрос",
-];
-/// The names of lists of options.
-const OPTIONS: [&str; 16] = [
-    "options",
-    "choices",
-    "answers",
-    "candidates",
-    "alternatives",
-    "labels",
-    "categories",
-    "classes",
-    "intents",
-    "o",
-    "answer_options",
-    "possible_answers",
-    "values",
-    "variants",
-    "opciones",
-    "optionen",
-];
-/// The names of the text of an option.
-const OPTION_TEXTS: [&str; 5] = ["text", "label", "name", "value", "title"];
-
-/// The names of objects and lists that hold a question, and of which nothing is a part of it.
-const WRAPPERS: &str = "params arguments args input message messages payload data body content request task parts part metadata poll \
-    question state context item items job query";
-pattern!(
-    /// The names of texts that are about the request and no part of the question.
-    ABOUT_REQUEST,
-    r"(?i)^(?:id|type|kind|intent|action|op|operation|tool|task|method|jsonrpc|format|output|lang|language|locale|key|source|user|agent|role|node|next|trace|unit|priority|status|state|version|from|to|sender|requester|requested_by|time|timestamp|date|deadline|created|name|title|topic|poll|channel|notes|metadata|instructions?|callback|url|model|session|mode|purpose)$|(?:^|_)(?:id|format|at|by|type|token|url|version)$|[a-z](?:Id|Format|Url|Type)$"
-);
-
-pattern!(FORM_OF_REPLY, r"(?i)format|output|instruct|mode|role|action|task|intent|callback|notes?$|purpose");
-
-/// The question and the options of JSON of another service, at any depth.
-#[derive(Default)]
-struct Document {
-    /// The text with the best name, and the place of the name in [`QUESTIONS`].
-    question: Option<(usize, String)>,
-    /// The other texts, which the question is about, with their names.
-    contents: Vec<String>,
-    options: Option<Vec<String>>,
-    /// The ends of a scale.
-    ends: [Option<i64>; 2],
-    /// A field limits the poll, or there are several questions.
-    is_lost: bool,
-}
-
-impl Document {
-    /// Reads a value. The depth of JSON is bounded by its parser.
-    fn read(&mut self, name: &str, value: &Value, is_content: bool) {
-        match value {
-            Value::Object(fields) => {
-                let texts: Vec<String> = fields.values().filter_map(option_text).collect();
-                if texts.len() == fields.len() && texts.len() >= 2 && is_in(&OPTIONS, name) {
-                    self.is_lost |= self.options.replace(texts).is_some();
-                    return;
-                }
-                let end = |name: &str| fields.get(name).and_then(Value::as_i64);
-                let ends = end("min").zip(end("max")).filter(|(low, high)| low < high);
-                if let Some((low, high)) = ends {
-                    self.ends = [Some(low), Some(high)];
-                }
-                let is_content = is_content
-                    || !(name.is_empty()
-                        || WRAPPERS.split_whitespace().any(|known| known.eq_ignore_ascii_case(name)));
-                for (name, value) in fields {
-                    if ends.is_none() || !["min", "max"].contains(&name.as_str()) {
-                        self.read(name, value, is_content);
-                    }
-                }
-            }
-            Value::Array(items) => {
-                let texts: Vec<String> = items.iter().filter_map(option_text).collect();
-                if texts.len() == items.len() && texts.len() >= 2 && is_in(&OPTIONS, name) {
-                    self.is_lost |= self.options.replace(texts).is_some();
-                    return;
-                }
-                if let [Value::Number(low), Value::Number(high)] = items.as_slice()
-                    && is_in(&["scale", "range", "rating_scale"], name)
-                {
-                    self.ends = [low.as_i64(), high.as_i64()];
-                    return;
-                }
-                for item in items {
-                    self.read(name, item, is_content);
-                }
-            }
-            Value::String(text) if text.trim().is_empty() => {}
-            Value::String(text) => {
-                match QUESTIONS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
-                    Some(rank) if !is_content => self.ask(rank, name, text),
-                    _ => {
-                        self.is_lost |= LIMIT_NAME.is_match(name) || has_limits(text);
-                        self.add(name, text, is_content);
-                    }
-                }
-            }
-            Value::Number(number) => match name.to_lowercase().as_str() {
-                "scale_min" | "min_score" => self.ends[0] = number.as_i64(),
-                "scale_max" | "max_score" => self.ends[1] = number.as_i64(),
-                _ => self.is_lost |= LIMIT_NAME.is_match(name),
-            },
-            Value::Bool(_) => self.is_lost |= LIMIT_NAME.is_match(name),
-            Value::Null => {}
-        }
-    }
-
-    fn ask(&mut self, rank: usize, name: &str, text: &str) {
-        match &self.question {
-            Some((known, _)) if *known == rank => self.is_lost = true,
-            Some((known, _)) if *known < rank => self.add(name, text, false),
-            _ => {
-                if let Some((worse, text)) = self.question.replace((rank, text.to_owned())) {
-                    self.add(QUESTIONS[worse], &text, false);
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, name: &str, text: &str, is_content: bool) {
-        // A long text is a text, whatever its name.
-        let is_text = text.split_whitespace().nth(5).is_some() && !FORM_OF_REPLY.is_match(name);
-        if is_content || is_text || !ABOUT_REQUEST.is_match(name) {
-            self.contents.push(format!("{name}: {}", text.trim()));
-        }
-    }
-}
-
-fn is_in(names: &[&str], name: &str) -> bool {
-    names.iter().any(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// Returns the text of an option, which can be an object.
-fn option_text(item: &Value) -> Option<String> {
-    match item {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Object(fields) => {
-            OPTION_TEXTS.iter().find_map(|name| Some(fields.get(*name)?.as_str()?.to_owned()))
-        }
-        _ => None,
-    }
-}
-
-/// Reads JSON. `None` for another text, and for JSON without a question.
-fn document(text: &str) -> Option<Reading> {
-    let (start, end) = (text.find('{')?, text.rfind('}')?);
-    let value: Value = serde_json::from_str(text.get(start..=end)?).ok()?;
-    let mut document = Document::default();
-    document.read("", &value, false);
-    // A list of questions: only one of them would be asked.
-    document.is_lost |= text[..start].trim_end().ends_with('[');
-    let Document { question, contents, options, ends, is_lost } = document;
-    let (_, question) = question?;
-    let contents = if contents.is_empty() { String::new() } else { format!("\n\n{}", contents.join("\n\n")) };
-    let whole = format!("{question}{contents}");
-    if is_lost || has_limits(&text[..start]) || has_limits(&text[end + 1..]) {
-        return Some(Reading::Incomplete(Missing::Json));
-    }
-    if super::service::is_unfilled(&question) {
-        return Some(Reading::Incomplete(Missing::Question));
-    }
-    match (options, ends) {
-        (Some(options), _) => Some(super::with_choices(&whole, Choices::Options(options))),
-        (None, [Some(low), Some(high)]) if low < high && (high - low <= 10 || (low, high) == (0, 100)) => {
-            let step = if high - low > 10 { 10 } else { 1 };
-            let levels = (low..=high).step_by(step).map(|level| level.to_string()).collect();
-            Some(super::with_choices(&whole, Choices::Scale(levels)))
-        }
-        _ => Some(with_contents(super::without_fields(&question), &contents, &whole)),
-    }
-}
-
-/// Adds the other texts of a document to its question. If that has no options, they may stand in the other texts.
-fn with_contents(reading: Reading, contents: &str, whole: &str) -> Reading {
-    match (reading, super::without_fields(whole)) {
-        (_, Reading::Question(read)) if matches!(read.choices, Choices::Scale(_)) => Reading::Question(read),
-        (Reading::Question(read), _) if read.choices != Choices::Open => {
-            Reading::Question(ReadQuestion { question: format!("{}{contents}", read.question), ..read })
-        }
-        (_, whole) => whole,
-    }
 }
 
 pattern!(KEYED_QUESTION, r#"(?i)\b(?:q|question|prompt|query)\s*=\s*"([^"\n]+)""#);
@@ -288,8 +94,8 @@ fn keyed(text: &str) -> Option<Reading> {
     let options = super::lists::split(&options[1])?;
     let others = KEYED_OPTIONS.replace(text, "").into_owned();
     let others = KEYED_QUESTION.replace(&others, "").into_owned();
-    let limits = |name: regex::Captures<'_>| LIMIT_NAME.is_match(&name[1]);
-    if NAME.captures_iter(&others).any(limits) || has_limits(&others) {
+    let is_lost = |name: regex::Captures<'_>| LIMIT_NAME.is_match(&name[1]) || !is_harmless(&name[1]);
+    if NAME.captures_iter(&others).any(is_lost) || has_limits(&others) {
         return Some(Reading::Incomplete(Missing::Json));
     }
     Some(super::with_choices(&question[1], Choices::Options(options)))
@@ -297,16 +103,46 @@ fn keyed(text: &str) -> Option<Reading> {
 
 pattern!(NAME, r"([A-Za-z_]\w*)\s*=");
 
+/// Reads a text whose words around an object or tags ask themselves: "Is this prompt safe or unsafe? {…}" The object is content.
+fn around(words: &[&str], text: &str) -> Option<Reading> {
+    let words = words.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
+    let words = words.collect::<Vec<_>>().join("\n").replace("```json", "").replace("```", "");
+    let own = super::request::stripped(&words);
+    let is_request =
+        own == words.trim() && (super::request::is_request(&own) || super::request::is_talk(&own, 30));
+    let asks = own.contains(['?', '？']) || super::alternatives::read(&own).options().is_some();
+    if is_request || !asks || own.trim_end().ends_with('=') || CALL.is_match(text) {
+        return None;
+    }
+    Some(match super::without_fields(&words) {
+        Reading::Question(read) if read.choices != Choices::Open => {
+            Reading::Question(ReadQuestion { question: text.to_owned(), ..read })
+        }
+        Reading::Incomplete(Missing::Limit) => Reading::Incomplete(Missing::Limit),
+        _ => Reading::Incomplete(Missing::Json),
+    })
+}
+
 pattern!(
     /// A field that names all models, and so limits nothing.
     ALL_VOTERS,
     r#"(?i),?\s*["']?(?:voters|models|panel)["']?\s*[:=]\s*["'](?:all|any|everyone|default|\*)["']"#
 );
 
+pattern!(
+    OTHER_ACTION,
+    r#"(?i)["']?\b(?:mode|action|operation|op|tool|kind|type|execute|simulate|status)["']?\s*[:=]\s*["']?\w*(?:dry|draft|estimat|validat|preview|simulat|false)"#
+);
+
 /// Reads text that looks like an object: JSON, also with single quotes, bare keys, or a missing end.
 fn object(text: &str) -> Option<Reading> {
     let text = &*ALL_VOTERS.replace_all(text, "");
-    if let Some(reading) = document(text).or_else(|| keyed(text)) {
+    let ends = text.find('{').zip(text.rfind('}')).filter(|(start, end)| start < end);
+    let asked_around = || ends.and_then(|(start, end)| around(&[&text[..start], &text[end + 1..]], text));
+    if let Some(reading) = super::document::read(text) {
+        return asked_around().or(Some(reading));
+    }
+    if let Some(reading) = keyed(text) {
         return Some(reading);
     }
     let fenced =
@@ -323,11 +159,17 @@ fn object(text: &str) -> Option<Reading> {
     if body.starts_with("{{") {
         return None;
     }
+    if OTHER_ACTION.is_match(body) || super::service::declines(&body.replace(['"', '\''], " ")) {
+        return Some(Reading::Incomplete(Missing::Json));
+    }
     let mut names = FIELD.captures_iter(body).filter_map(|found| found.iter().skip(1).flatten().next());
     if names.any(|name| !is_harmless(name.as_str())) || has_limits(&text[..start]) {
         return Some(Reading::Incomplete(Missing::Json));
     }
     let key = KEY.find(body)?;
+    if let Some(reading) = asked_around() {
+        return Some(reading);
+    }
     // A list of questions: only one of them would be asked.
     if body.starts_with('[') && body.contains('{') {
         return Some(Reading::Incomplete(Missing::Json));
@@ -368,7 +210,7 @@ fn object(text: &str) -> Option<Reading> {
 }
 
 /// True if words around the question and its options limit the poll.
-fn has_limits(words: &str) -> bool {
+pub(super) fn has_limits(words: &str) -> bool {
     super::limits::split(words).is_none_or(|(_, terms)| terms != super::Terms::default())
 }
 
@@ -416,6 +258,8 @@ pattern!(
     r"(?i)^\W*(?:none|not (?:yet|defined)|tbd|open|ninguna|keine|aucune|nessuna|nenhuma|geen|brak|yok|нет)\b|^\W*(?:なし|无|없음)"
 );
 
+pattern!(ALL, r"(?i)^\W*(?:all|any|every\w*|default|as many|diverse|several|many|the usual)\b");
+
 /// A labelled section.
 struct Section {
     label: String,
@@ -449,6 +293,13 @@ pub(super) fn sections(text: &str) -> Option<Reading> {
         }
     }
     let is = |pattern: &regex::Regex, label: &str| pattern.is_match(&format!("{label}:"));
+    // "# Budget" would be lost.
+    let limits = |section: &Section| {
+        LIMIT_NAME.is_match(&section.label) && !ALL.is_match(&section.body) && !section.body.trim().is_empty()
+    };
+    if sections.iter().any(limits) {
+        return Some(Reading::Incomplete(Missing::Limit));
+    }
     let question = sections.iter().position(|section| is(&QUESTION_LABEL, &section.label))?;
     let options = sections.iter().position(|section| is(&OPTIONS_LABEL, &section.label))?;
     // What follows the options after a blank line is no part of the list.

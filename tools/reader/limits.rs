@@ -6,6 +6,9 @@ use super::Terms;
 use super::named_models::{self, asks_some};
 use super::sentences::{lines_with_code, of_line, pattern, unquoted};
 
+/// The maximum cost of a poll that names none, in USD.
+const DEFAULT_COST: f64 = 1.0;
+
 pattern!(
     /// Words of the cost of a poll, in a request.
     COST,
@@ -14,7 +17,7 @@ pattern!(
 pattern!(
     /// A limit of the cost that can be read.
     MOST,
-    r"(?i)^\W*(?:(?:please|and|but)[ ,]+)*(?:spend|pay|use|cost|(?:the )?(?:max(?:imum)? cost|budget|cost limit|limit)(?: is| of)?)\s*[:=]?\s*(?:at most|no more than|not more than|max(?:imum)?|up to)?\s*(?:us)?\$\s?(\d{1,4}(?:\.\d{1,6})?)(?:\s*(?:usd|in total|for (?:it|this)|on (?:it|this)))?\W*$"
+    r"(?i)^\W*(?:(?:please|and|but)[ ,]+)*(?:spend|(?:pay|use|cost) (?:at most|no more than|not more than|max(?:imum)?|up to)|(?:the )?(?:max(?:imum)? cost|budget|cost limit|limit)(?: is| of)?)\s*[:=]?\s*(?:at most|no more than|not more than|max(?:imum)?|up to)?\s*(?:us)?\$\s?(\d{1,4}(?:\.\d{1,6})?)(?:\s*(?:usd|in total|for (?:it|this)|on (?:it|this)))?\W*$"
 );
 pattern!(
     /// Words that ask for a private poll.
@@ -70,7 +73,9 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
             if !parts.is_empty() && parts.iter().all(read) {
                 for part in parts {
                     terms.private |= PRIVATE.is_match(part);
+                    // A text can hold other people's words, so it never raises the cost.
                     let most = MOST.captures(part).and_then(|found| found[1].parse().ok());
+                    let most = most.map(|most| f64::min(most, DEFAULT_COST));
                     // The lowest of several counts.
                     terms.max_cost_usd = match (terms.max_cost_usd, most) {
                         (Some(one), Some(other)) => Some(f64::min(one, other)),
@@ -134,7 +139,7 @@ pattern!(
 pattern!(
     /// A sentence that begins as a limit.
     STARTS_LIMIT,
-    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?\.?\s*(?:cost|budget|spend\w*|price|models?|voters?|usd|[$€£]|\d*\.\d|\d+\s*(?:[$€£]|usd|cents?|dollars?|euros?|models?|voters?))|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|(?:claude|gpt\S*|openai|anthropic|gemini|google|llama|meta|mistral|grok|qwen|deepseek|private|free|open|local|european|chinese|american)(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
+    r"(?i)^\W*(?:(?:please|and|but|use|with)[ ,]+)*(?:spend|don'?t spend|do not spend|i (?:don'?t|do not) want to spend|validate only|no more than|max(?:imum)?\.?\s*(?:cost|budget|spend\w*|price|models?|voters?|usd|[$€£]|\d*\.\d|\d+\s*(?:[$€£]|usd|cents?|dollars?|euros?|models?|voters?))|budget\s*[:=]|the budget|cost limit|exclude|only (?:ask|use)|models?\s*[:=]|preset\s*[:=]|voters\s*[:=]|visibility\s*[:=]|private\s*[:=]|[\w-]*(?:cost|budget|usd|private|exclude|dry_?run|preset|models?|threshold|visibility|voters)[\w-]*\s*[:=]|keep (?:it|this) under|under \d+ ?cents?|cap (?:it|this|the cost)|my ceiling|not a penny|nothing over|limit (?:the )?(?:spending|cost)|hide (?:it|this|the result)|unlisted|make it unlisted|just between us|for my eyes|nobody else|no one else|don'?t let any|leave out|but not|not more than|don'?t exceed|do not exceed|stay (?:below|under)|budget \d|[$€£]\s?\d[\d.,]*\s*(?:max|tops|at most)|\d+ cents? (?:tops|max)|--?max|(?:this is |it is |strictly )?confidential\b\W*(?:please|pls)?\W*$|privately\b[^.?!]{0,12}$|private,? (?:please|pls)|not for publication|(?:do not|don'?t) make the results?|(?:bitte )?nicht veröffentlichen|(?:do not|don'?t) do it yet|just checking|only tell me|(?:test|preview) only|cheap models|(?:just|only|use) (?:claude|gpt|gemini|llama|mistral|grok|qwen|deepseek|openai|anthropic|google|chatgpt|sonnet|opus|haiku)\b|(?:claude|gpt\S*|openai|anthropic|gemini|google|llama|meta|mistral|grok|qwen|deepseek|private|free|open|local|european|chinese|american)(?: and \S+)? only\W*$|use \S+(?: and \S+)? only|only (?:open|free|local|european)|just validate|test run|simulate|nur |ohne |höchstens|maximal|gib höchstens|nicht veröff\w*|das ergebnis (?:soll|darf)|probelauf|solo |sólo |sin |m[aá]ximo|no gastes|que sea privad\w*|no lo publi\w*|simulacro|ne publie\w*|reste confid\w*|ne dépense\w*|sans |uniquement|non pubblic\w*|spendi|senza |não publi\w*|gaste|apenas|alleen |zonder |nie publikuj|wydaj|tylko |bez |не публикуй|потрать|только |без |sonucu yay\w*|sadece )"
 );
 pattern!(
     /// A command about who may read something.
@@ -144,7 +149,7 @@ pattern!(
 pattern!(
     /// The label of settings: "Settings: private".
     SETTINGS,
-    r"(?i)^\W*(?:settings?|limits?|cap|privacy|public|private|in private|visibility|terms|config\w*|parameters|keep it private)\W*$"
+    r"(?i)^\W*(?:settings?|limits?|cap|privacy|privately|confidential(?:,? internal only)?|private,? please|max\. \d+ cents?|only \S+ and \S+|public|private|in private|visibility|terms|config\w*|parameters|keep it private)\W*$"
 );
 pattern!(
     /// The label of notes, which can have settings.

@@ -5,6 +5,7 @@
 //! and reads texts up to [`MAX_CHARS`].
 
 mod alternatives;
+mod document;
 mod fields;
 mod forms;
 mod limits;
@@ -104,6 +105,9 @@ pub fn read(text: &str) -> Reading {
 /// Reads a text for the models. A longer one than [`MAX_CHARS`] is a question without options.
 pub fn read_question(text: &str) -> Reading {
     if is_long(text) {
+        if long_limits(text) {
+            return Reading::Incomplete(Missing::Limit);
+        }
         let (question, terms) = (text.trim().to_owned(), Terms::default());
         return Reading::Question(ReadQuestion { question, choices: Choices::Open, terms });
     }
@@ -130,7 +134,15 @@ fn without_fields(text: &str) -> Reading {
 /// Returns a text without the sentences that limit its poll, and the limits; `None` if a sentence seems to have a limit that cannot
 /// be read.
 pub fn split_limits(text: &str) -> Option<(String, Terms)> {
-    if is_long(text) { Some((text.to_owned(), Terms::default())) } else { limits::split(&plain(text)) }
+    if !is_long(text) {
+        return limits::split(&plain(text));
+    }
+    (!long_limits(text)).then(|| (text.to_owned(), Terms::default()))
+}
+
+/// True if a text limits a poll, or says that nobody is to be asked.
+pub fn limits_poll(text: &str) -> bool {
+    refuses(text) || split_limits(text).is_none_or(|(_, terms)| terms != Terms::default())
 }
 
 /// True if a text has a word about who may read something.
@@ -163,8 +175,22 @@ fn is_long(text: &str) -> bool {
     text.chars().nth(MAX_CHARS).is_some()
 }
 
+/// True if the beginning or the end of a long text limits its poll.
+fn long_limits(text: &str) -> bool {
+    /// The length of each, in characters.
+    const LOOKED_AT: usize = 1000;
+    let beginning: String = text.chars().take(LOOKED_AT).collect();
+    let end = text.char_indices().rev().nth(LOOKED_AT).map_or(text, |(at, _)| &text[at..]);
+    [&*beginning, end].into_iter().any(|part| {
+        service::declines(part)
+            || limits::split(&plain(part)).is_none_or(|(_, terms)| terms != Terms::default())
+    })
+}
+
 fn plain(text: &str) -> String {
-    text.trim().replace("\r\n", "\n").replace('\u{a0}', " ")
+    // Invisible letters would hide a word from the patterns.
+    let text = text.trim().replace("\r\n", "\n").replace('\u{a0}', " ");
+    text.replace(['\u{200b}', '\u{2060}', '\u{feff}', '\u{ad}'], "")
 }
 
 /// Reads a text that is no request about the service.

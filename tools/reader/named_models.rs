@@ -7,8 +7,7 @@ use regex::Regex;
 use super::sentences::{compiled, pattern};
 
 /// Words that name a product line.
-const LINE: &str =
-    "claude|chatgpt|gpt|gemini|gemma|llama|mistral|mixtral|grok|qwen|deepseek|kimi|glm|sonnet|opus|haiku";
+const LINE: &str = "claude|chatgpt|gpt|gemini|gemma|llama|mistral|mixtral|grok|qwen|deepseek|kimi|glm|sonnet|opus|haiku|cohere|nova|perplexity|sonar|nemotron|granite|minimax|olmo|o[1-5]";
 /// Words after it that belong to the name.
 const VARIANT: &str = r"v?\d[\w.]*|sonnet|opus|haiku|mini|nano|pro|flash|large|medium|small|turbo|instruct|coder|lite|maverick|scout";
 /// Words before a request.
@@ -30,18 +29,23 @@ static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| compiled(&format!("(?i){BET
 /// A request to one model or more.
 static ASKS_SOME: LazyLock<Regex> = LazyLock::new(|| {
     let asks = "ask|poll|query|consult|survey|frage?|let|have|get";
-    compiled(&format!(r"(?i)^\W*{POLITE}(?:{asks})\s+(?:the )?(?:{LINE})\b"))
+    compiled(&format!(r"(?i)^\W*{POLITE}(?:{asks}|i want)\s+(?:the )?(?:(?:{LINE})\b|[a-z0-9-]+/[a-z0-9-]+)"))
 });
 
 pattern!(
     /// More names after a list, of which none is known.
     GOES_ON,
-    r"(?i)^\s*(?:[&/+]|(?:and|or|und|oder|plus)\b)"
+    r"(?i)^\s*(?:[&/+]|(?:and|or|und|oder|plus)\b|,\s*[\w./-]+\s*[:,])"
 );
 pattern!(
     /// Models beside the named ones: "and any others".
     AND_OTHERS,
     r"(?i)(?:,|\band|\bor|&)\s+(?:who|whatever|any|(?:the )?others?\b|the rest\b|all\b|every|more\b|friends\b|co\b|such\b)|\betc\b"
+);
+pattern!(
+    /// What can follow the names: no noun, as in "Claude and GPT users".
+    FOLLOWS,
+    r"(?i)^\s*$|^\s*[:,;.?!–—-]|^\s+(?:to|whether|if|which|what|who|whose|where|when|why|how|about|on|for|should|shall|is|are|was|were|do|does|did|can|could|will|would|please|pls|this|the|a|an|my|our|vote|decide|answer|choose|pick|weigh|judge|rate|say|think|prefer|recommend|only|both)\b"
 );
 pattern!(
     /// What models are asked to do.
@@ -53,7 +57,7 @@ pattern!(
 pub(super) fn split(sentence: &str) -> Option<(String, Vec<String>)> {
     let found = SEVERAL.captures(sentence)?;
     let (before, rest) = (&found[1], &sentence[found[0].len()..]);
-    if GOES_ON.is_match(rest) {
+    if GOES_ON.is_match(rest) || !FOLLOWS.is_match(rest) {
         return None;
     }
     let verb =

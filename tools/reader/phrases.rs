@@ -15,7 +15,7 @@ pattern!(INFINITIVE, r"(?i)^\w{2,}(?:en|er|ir|re|ar|are|ere|ire|ć|ть|ti)$");
 pattern!(TO_VERB, r"(?i)\bto\s+(?:just |either |rather )?(\w+)");
 pattern!(
     COPULA,
-    r"(?i)^\W*(?:is|are|was|were)\s+(?:(?:this|that|these|those)\s+(?:headline|message|review|comment|email|statement|claim|sentence|text|tweet|post|answer|response|ticket|photo|picture|image|transaction|request|product|article|title|word|film|movie|song|paragraph|reply|quote|joke|poem|code|bug|issue)|it|this|that|he|she|they|(?:this|that|these|those|the|our|my|your|a|an|his|her)\s+[\w'-]+(?:\s+(?:budget|price|fee|size|date|deal|idea))?)\s+(?:more |rather |closer to |being )?"
+    r"(?i)^\W*(?:is|are|was|were)\s+(?:(?:this|that|these|those)\s+(?:headline|message|review|comment|email|statement|claim|sentence|text|tweet|post|answer|response|ticket|photo|picture|image|transaction|request|product|article|title|word|film|movie|song|paragraph|reply|quote|joke|poem|code|bug|issue)|it|this|that|he|she|they|(?:this|that|these|those|the|our|my|your|a|an|his|her)\s+(?:(?:following|above|attached)\s+)?[\w'-]+(?:\s+(?:budget|price|fee|size|date|deal|idea))?)\s+(?:more |rather |closer to |being )?"
 );
 
 /// The form of an option, by which its beginning is found.

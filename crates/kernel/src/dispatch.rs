@@ -52,6 +52,7 @@ pub struct Entry {
     limits: LazyLock<Vec<String>>,
     known: LazyLock<HashSet<String>>,
     parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
+    remove_extended: fn(&mut Map<String, Value>),
     check: fn(Value) -> Result<()>,
     without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
     other_mistakes: fn(Ctx, Value) -> BoxFuture<'static, Option<Fault>>,
@@ -84,6 +85,11 @@ impl Entry {
     /// Returns the schema of the output: see [`schema::output`].
     pub fn output(&self) -> &Schema {
         &self.output
+    }
+
+    /// Removes the arguments listed only for agents that request a set of tools: see [`schema::remove_extended`].
+    pub fn remove_extended(&self, input: &mut Map<String, Value>) {
+        (self.remove_extended)(input);
     }
 
     /// Reads the input from an agent's message: see [`Tool::parse_input`].
@@ -124,6 +130,7 @@ pub const fn entry<T: Tool>() -> Entry {
         limits: LazyLock::new(schema::limits_of::<T::Input>),
         known: LazyLock::new(arguments::known::<T>),
         parse_input: T::parse_input,
+        remove_extended: schema::remove_extended::<T::Input>,
         check: T::check,
         without_effect: T::without_effect,
         other_mistakes: other_mistakes::<T>,

@@ -24,6 +24,8 @@ use ep_polling::schema::TEXT_PATTERNS;
 pub const INTERIM: &str = "x-interim";
 /// Keyword for the other accepted names of a field, which agents do not see.
 pub const ALIASES: &str = "x-aliases";
+/// Keyword of a field listed only for agents that request a set of tools.
+pub const EXTENDED: &str = "x-extended";
 /// Keyword of a field that can be sent instead of a required one, which it names.
 pub const REPLACES: &str = "x-replaces";
 /// Keyword of an optional field whose absence permits more: `""` and `[]` in it are refused, `null` is absent.
@@ -103,6 +105,16 @@ fn limits(schema: &Schema) -> impl Iterator<Item = &String> {
     fields.filter(|(_, field)| field.get(LIMIT).is_some()).map(|(name, _)| name)
 }
 
+/// Removes the fields listed only for agents that request a set of tools from the schema of an input.
+pub fn remove_extended<T: JsonSchema>(input: &mut Map<String, Value>) {
+    let schema = accepted::<T>();
+    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let extended = fields.filter(|(_, field)| field.get(EXTENDED).is_some());
+    if let Some(Value::Object(members)) = input.get_mut("properties") {
+        extended.for_each(|(name, _)| drop(members.shift_remove(name)));
+    }
+}
+
 /// Returns each field that can be sent instead of a required one, with the name of that one.
 pub fn replacements(schema: &Schema) -> impl Iterator<Item = (&String, &Value)> {
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -158,6 +170,7 @@ pub fn is_empty(value: &Value) -> bool {
 
 /// Rewrites a schema for client generators, without changing its meaning.
 fn for_generators(schema: &mut Schema) {
+    schema.remove(EXTENDED);
     schema.remove(LIMIT);
     schema.remove(NULLABLE);
     describe_default(schema);
@@ -196,6 +209,7 @@ pub fn output<T: JsonSchema>() -> Schema {
 fn plain(schema: &mut Schema) {
     schema.remove("title");
     schema.remove(ALIASES);
+    schema.remove(EXTENDED);
     schema.remove(LIMIT);
     schema.remove(REPLACES);
     if schema.get("pattern").and_then(Value::as_str).is_some_and(|pattern| TEXT_PATTERNS.contains(&pattern)) {

@@ -35,21 +35,26 @@ impl Sent<'_> {
         let named = named.transpose()?;
         let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
         let prescribed = fixtures::question(self.message).filter(|_| self.understandable().is_ok());
-        let data = prescribed.or_else(|| self.parts.iter().find_map(|part| object(part, self.dialect)));
+        let place = self.parts.iter().position(|part| object(part, self.dialect).is_some());
+        let data = prescribed.or_else(|| object(self.parts.get(place?)?, self.dialect));
         let mut mistakes = None;
-        let (entry, content) = match (data, words(self.parts)) {
+        let words = words(self.parts);
+        let (entry, content) = match (data, &words) {
             (Some(mut data), _) => {
                 let begun = if known.is_empty() { None } else { for_task(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
                 entry.read_texts(&mut data);
                 let unknown = entry.refuse_unknown(&others(&data), &[]);
-                let found = [misplaced(&data), unknown.err()].into_iter().flatten().reduce(Fault::and);
+                let beside = place.and_then(|place| limits_beside(self.parts, place));
+                let found =
+                    [misplaced(&data), unknown.err(), beside].into_iter().flatten().reduce(Fault::and);
                 // JSON of another service in a text is read as a text.
                 if found.is_some()
                     && is_foreign(&data)
                     && named.is_none()
                     && known.is_empty()
-                    && let Some(words) = words(self.parts)
+                    && let [one] = self.parts
+                    && let Some(words) = one.get("text").and_then(Value::as_str)
                     && let Some(read) = poll_of(words, entry).or_else(|| operation_of(words, tools))
                 {
                     return Ok(read);
@@ -65,7 +70,7 @@ impl Sent<'_> {
                 return Ok(read);
             }
             (None, Some(words)) => {
-                (named.or_else(|| for_task(tools, Task::Start)), MessageContent::Text(words))
+                (named.or_else(|| for_task(tools, Task::Start)), MessageContent::Text(words.as_str()))
             }
             (None, None) => {
                 self.understandable()?;
@@ -132,9 +137,24 @@ fn misplaced(data: &Map<String, Value>) -> Option<Fault> {
     misplaced.map(|(name, advice)| Fault::invalid(*name, *advice)).reduce(Fault::and)
 }
 
-/// Returns the first text part.
-fn words(parts: &[Value]) -> Option<&str> {
-    parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::trim).find(|text| !text.is_empty())
+/// Returns the text parts.
+fn words(parts: &[Value]) -> Option<String> {
+    let texts = parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::trim);
+    let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+    if texts.is_empty() { None } else { Some(texts.join("\n")) }
+}
+
+/// Returns the fault of a text beside the part with the input, if the text limits or declines the poll: it would be lost.
+fn limits_beside(parts: &[Value], place: usize) -> Option<Fault> {
+    let others = parts.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, part)| part);
+    let limits = |text: &str| ep_tools::reader::limits_poll(text);
+    let is_lost = others.filter_map(|part| part.get("text")?.as_str()).any(limits);
+    is_lost.then(|| {
+        Fault::invalid(
+            "message.parts",
+            "has a text with a limit beside the input; send the limit in the same part (max_cost_usd, private, models)",
+        )
+    })
 }
 
 /// Returns the default skill: by a field that only one skill has, the skill without input (get_balance) if the data is

@@ -167,8 +167,8 @@ impl Endpoint {
     async fn serve(self, exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
         let Exchange { head, request, params, max_body, .. } = exchange;
         let (mut parts, body) = request.into_parts();
-        let params = params.ok();
-        let path = params.iter().flatten().find(|(name, _)| *name == toolset::PATH).map(|(_, names)| names);
+        let params = params.map_err(|_| Fault::invalid(toolset::PATH, "must be text in UTF-8"))?;
+        let path = params.iter().find(|(name, _)| *name == toolset::PATH).map(|(_, names)| names);
         let toolset = Toolset::of(path, &parts.headers, parts.uri.query())?;
         let bytes = read_bytes(body, max_body).await?;
         let received = match reading::read(bytes.len(), move || ReceivedMessage::read(bytes)).await? {

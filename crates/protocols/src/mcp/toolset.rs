@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use ep_kernel::{Agents, Entry, Fault, ToolSet};
 
 /// Header with toolset names.
@@ -29,16 +29,25 @@ pub(super) struct Toolset {
 }
 
 impl Toolset {
-    /// Reads the toolset from the path, else the header, else the query.
+    /// Reads the toolset from the path, else the header, else the query. A connection is read-only if any of them says so.
     pub(super) fn of(path: Option<&str>, headers: &HeaderMap, query: Option<&str>) -> Result<Self, Fault> {
-        let header = headers.get(HEADER).and_then(|header| header.to_str().ok());
-        if let Some(names) = path.or(header) {
-            return Self::named(names);
-        }
-        let mut pairs = url::form_urlencoded::parse(query.unwrap_or("").as_bytes());
-        pairs
-            .find(|(name, _)| name == QUERY)
-            .map_or_else(|| Ok(Self::default()), |(_, names)| Self::named(&names))
+        let text = |header: &HeaderValue| header.to_str().map(str::to_owned);
+        let headers: Result<Vec<String>, _> = headers.get_all(HEADER).iter().map(text).collect();
+        let headers = headers.map_err(|_| Fault::invalid(HEADER, "must be ASCII text"))?.join(",");
+        let pairs = url::form_urlencoded::parse(query.unwrap_or("").as_bytes());
+        let queries: Vec<_> = pairs.filter(|(name, _)| name == QUERY).map(|(_, names)| names).collect();
+        let sources = [path.unwrap_or_default(), &headers, &queries.join(",")].map(Self::named);
+        let [path_set, header_set, query_set] = sources;
+        let (path_set, header_set, query_set) = (path_set?, header_set?, query_set?);
+        let chosen = if path.is_some() {
+            path_set
+        } else if headers.trim().is_empty() {
+            query_set
+        } else {
+            header_set
+        };
+        let read_only = path_set.read_only || header_set.read_only || query_set.read_only;
+        Ok(Self { read_only, ..chosen })
     }
 
     /// Parses comma-separated toolset names. `read-only` alone selects all tools without side effects.
@@ -64,6 +73,11 @@ impl Toolset {
             set.sets = [true; ToolSet::ALL.len()];
         }
         Ok(set)
+    }
+
+    /// True if more than the core tools are listed, with all their arguments.
+    pub(super) fn has_sets(self) -> bool {
+        self.sets.contains(&true)
     }
 
     /// True if a tool is listed.
