@@ -419,6 +419,31 @@ async fn plain_text_is_parsed_like_a_free_poll() {
 }
 
 #[tokio::test]
+async fn every_part_of_a_message_counts() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let ask = "Should we use tabs or spaces?";
+    let fields = json!({ "data": { "question": ask, "options": ["Tabs", "Spaces"] } });
+    for (id, parts) in [
+        ("draft", json!([{ "text": ask }, { "text": "Do not poll anyone yet." }])),
+        ("beside", json!([fields, { "text": "Keep it private." }])),
+        ("settings", json!([{ "text": ask }, { "data": { "settings": { "private": true } } }])),
+    ] {
+        let message = json!({ "message": { "messageId": id, "role": "ROLE_USER", "parts": parts } });
+        let reply = client.rpc("/api/a2a", "SendMessage", message).await.expect(200);
+        let state = &reply["result"]["task"]["status"]["state"];
+        assert_ne!(state, "TASK_STATE_COMPLETED", "{id}: {reply}");
+    }
+    let parts = json!([{ "text": ask }, { "text": "Keep it private." }]);
+    let message = json!({ "message": { "messageId": "both", "role": "ROLE_USER", "parts": parts } });
+    let reply = client.rpc("/api/a2a", "SendMessage", message).await.expect(200);
+    let poll = data(&reply["result"]["task"]);
+    assert_eq!((&poll["question"], &poll["options"]), (&json!(ask), &json!(["Tabs", "Spaces"])), "{reply}");
+    let id = poll["poll_id"].as_str().unwrap();
+    assert_eq!(service.anonymous().get(&format!("/api/results/{id}")).await.status, 404);
+}
+
+#[tokio::test]
 async fn plain_words_reach_their_operation() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;

@@ -250,6 +250,11 @@ async fn toolsets_are_selected_by_path_header_or_query() {
     assert!(reading.contains(&"list_models".to_owned()), "{reading:?}");
     assert!(!reading.contains(&"poll_question".to_owned()) && !reading.contains(&"cancel_poll".to_owned()));
     assert_eq!(names("/api/mcp", "core, read-only").await, core[1..]);
+    // A connection is read-only if anything says so.
+    for (path, header) in [("/api/mcp/x/all", "read-only"), ("/api/mcp/x/all?toolsets=read-only", "")] {
+        let listed = names(path, header).await;
+        assert!(!listed.contains(&"poll_question".to_owned()), "{path} {header}: {listed:?}");
+    }
     let asked = client.mcp_request(
         "/api/mcp/x/read-only",
         json!({}),

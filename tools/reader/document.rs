@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{has_limits, is_harmless};
+use super::limits::has_limits;
 use super::sentences::pattern;
 use super::{Choices, Missing, ReadQuestion, Reading};
 
@@ -36,6 +36,18 @@ pattern!(
 );
 pattern!(RATES, r"(?i)rat|scor|scal|likert");
 pattern!(MARK, r"(?i)^(?:option|choice|answer)?[_ -]?[a-z0-9]{1,2}$");
+
+/// Fields of other services that limit nothing.
+const HARMLESS: &str = "question prompt query q poll topic title text ask options choices answers candidates alternatives labels \
+    categories o answer_options possible_answers values variants context background id request_id requestid task_id requester from to \
+    sender task type kind intent action op format reply_format response_format output language lang name description key \
+    source user agent timestamp time role content body message messages input jsonrpc method params arguments payload state node \
+    thread_id next trace trace_id notes facts unit priority status tool meta metadata version requested_by answer_type answertype request caller stage deadline timeout timeout_ms ttl 任务 来源 返回格式";
+
+/// True if a field with this name limits nothing.
+pub(super) fn is_harmless(name: &str) -> bool {
+    name.ends_with("_id") || HARMLESS.split_whitespace().any(|harmless| harmless.eq_ignore_ascii_case(name))
+}
 
 fn is_in(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|known| known.eq_ignore_ascii_case(name))

@@ -1,5 +1,7 @@
 //! Texts with named parts: JSON and text close to it, tags, and labelled sections.
 
+use super::document::{self, is_harmless};
+use super::limits::has_limits;
 use super::sentences::pattern;
 use super::{Choices, Missing, ReadQuestion, Reading};
 
@@ -26,18 +28,6 @@ pattern!(
     r"(?is)<(?:option|choice|answer|candidate|o)\b[^>]*>(.*?)</(?:option|choice|answer|candidate|o)>"
 );
 pattern!(QUOTED_VALUE, r#""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.|'\w)*)'|`([^`]*)`"#);
-
-/// Fields of other services that limit nothing.
-const HARMLESS: &str = "question prompt query q poll topic title text ask options choices answers candidates alternatives labels \
-    categories o answer_options possible_answers values variants context background id request_id requestid task_id requester from to \
-    sender task type kind intent action op format reply_format response_format output language lang name description key \
-    source user agent timestamp time role content body message messages input jsonrpc method params arguments payload state node \
-    thread_id next trace trace_id notes facts unit priority status tool meta metadata version requested_by answer_type answertype request caller stage deadline timeout timeout_ms ttl 任务 来源 返回格式";
-
-/// True if a field with this name limits nothing.
-pub(super) fn is_harmless(name: &str) -> bool {
-    name.ends_with("_id") || HARMLESS.split_whitespace().any(|harmless| harmless.eq_ignore_ascii_case(name))
-}
 
 pattern!(
     FIELD,
@@ -139,7 +129,7 @@ fn object(text: &str) -> Option<Reading> {
     let text = &*ALL_VOTERS.replace_all(text, "");
     let ends = text.find('{').zip(text.rfind('}')).filter(|(start, end)| start < end);
     let asked_around = || ends.and_then(|(start, end)| around(&[&text[..start], &text[end + 1..]], text));
-    if let Some(reading) = super::document::read(text) {
+    if let Some(reading) = document::read(text) {
         return asked_around().or(Some(reading));
     }
     if let Some(reading) = keyed(text) {
@@ -207,11 +197,6 @@ fn object(text: &str) -> Option<Reading> {
         }
         _ => Some(super::without_fields(&question)),
     }
-}
-
-/// True if words around the question and its options limit the poll.
-pub(super) fn has_limits(words: &str) -> bool {
-    super::limits::split(words).is_none_or(|(_, terms)| terms != super::Terms::default())
 }
 
 fn value(text: &str) -> Option<String> {

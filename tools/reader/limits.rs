@@ -99,6 +99,11 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
     Some((lines.join("\n"), terms))
 }
 
+/// True if words around the question and its options limit the poll.
+pub(super) fn has_limits(words: &str) -> bool {
+    split(words).is_none_or(|(_, terms)| terms != Terms::default())
+}
+
 /// True if a sentence, or the request before its question, seems to limit the poll.
 fn is_unread(sentence: &str) -> bool {
     let asks = sentence.trim_end().ends_with(['?', '？']);

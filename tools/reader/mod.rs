@@ -157,7 +157,7 @@ pub fn refuses(text: &str) -> bool {
 
 /// True if a field of another service's JSON limits nothing.
 pub fn is_harmless_field(name: &str) -> bool {
-    fields::is_harmless(name)
+    document::is_harmless(name)
 }
 
 /// Reads a question with known choices: its limits, and its words without them.
