@@ -36,7 +36,7 @@ pub(super) struct Catalogue {
     table: &'static [Entry],
     tools: Vec<(&'static Entry, Tool)>,
     /// The tools without the arguments that are listed only with a set of tools. Small models fill in every argument that they
-    /// see: with all of them, one of 1.5 billion parameters made no valid call of seven, and nine of ten without.
+    /// see: with all of them, one of 1.5 billion parameters made no valid call of seven, and eight of ten without.
     first: Vec<Tool>,
 }
 
