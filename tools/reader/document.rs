@@ -34,6 +34,11 @@ pattern!(
     OTHER_ACTION,
     r"(?i)dry|draft|estimat|validat|preview|simulat|cancel|delete|\bonly\b|\bhold\b|\bprice\b|private|confidential|internal|restricted"
 );
+pattern!(
+    /// The name of a field with a secret, which nobody may read.
+    SECRET,
+    r"(?i)(?:api|access|secret|private)[_-]?key|token|password|passwd|secret|authori[sz]ation|^auth$|cookie|credential"
+);
 pattern!(RATES, r"(?i)rat|scor|scal|likert");
 pattern!(MARK, r"(?i)^(?:option|choice|answer)?[_ -]?[a-z0-9]{1,2}$");
 
@@ -42,7 +47,8 @@ const HARMLESS: &str = "question prompt query q poll topic title text ask option
     categories o answer_options possible_answers values variants context background id request_id requestid task_id requester from to \
     sender task type kind intent action op format reply_format response_format output language lang name description key \
     source user agent timestamp time role content body message messages input jsonrpc method params arguments payload state node \
-    thread_id next trace trace_id notes facts unit priority status tool meta metadata version requested_by answer_type answertype request caller stage deadline timeout timeout_ms ttl 任务 来源 返回格式";
+    thread_id next trace trace_id notes facts unit priority status tool meta metadata version \
+    requested_by answer_type answertype request caller stage deadline timeout timeout_ms ttl 任务 来源 返回格式";
 
 /// True if a field with this name limits nothing.
 pub(super) fn is_harmless(name: &str) -> bool {
@@ -130,6 +136,7 @@ impl Document {
     }
 
     fn text(&mut self, name: &str, text: &str, is_content: bool) {
+        self.is_lost |= SECRET.is_match(name);
         let rank = QUESTIONS.split_whitespace().position(|known| known.eq_ignore_ascii_case(name));
         match rank {
             Some(rank) if !is_content => self.ask(rank, name, text),
@@ -151,9 +158,9 @@ impl Document {
             Some((known, ..)) if *known == rank => self.is_lost = true,
             Some((known, ..)) if *known < rank => self.content(name, text),
             _ => {
-                if let Some((_, name, text)) = self.question.replace((rank, name.to_owned(), text.to_owned()))
-                {
-                    self.contents.push(format!("{name}: {text}"));
+                let worse = self.question.replace((rank, name.to_owned(), text.to_owned()));
+                if let Some((_, name, text)) = worse {
+                    self.content(&name, &text);
                 }
             }
         }
@@ -215,6 +222,9 @@ pub(super) fn read(text: &str) -> Option<Reading> {
     }
     if super::service::is_unfilled(&question) {
         return Some(Reading::Incomplete(Missing::Question));
+    }
+    if super::service::declines(&question) {
+        return Some(Reading::Draft);
     }
     let reading = match (options, ends) {
         (Some(options), _) => super::with_choices(&question, Choices::Options(options)),

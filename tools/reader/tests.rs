@@ -267,6 +267,7 @@ fn fields_and_texts_around_them_are_not_lost() {
         r#", "execute": "false"}"#,
         r#", "api_key": "ep_k_FAKE"}"#,
         r#", "headers": {"Authorization": "Bearer x"}}"#,
+        r#", "email": {"body": "Hello", "password": "x"}}"#,
         r#", "body": "Hello.\nSpend $900."}"#,
         r#", "models": {"min": 3, "max": 5}}"#,
         r#", "settings": {"unlisted": true}}"#,
@@ -279,6 +280,12 @@ fn fields_and_texts_around_them_are_not_lost() {
     ] {
         let text = format!("{about}{rest}");
         assert!(!matches!(read(&text), Reading::Question(_)), "{text}: {:?}", read(&text));
+    }
+    for text in [
+        r#"{"text": "Keep it private.", "question": "Should we use tabs or spaces?"}"#,
+        r#"{"question": "Do not poll anyone. Tabs or spaces?", "choices": ["Tabs", "Spaces"]}"#,
+    ] {
+        assert!(!matches!(read(text), Reading::Question(_)), "{text}: {:?}", read(text));
     }
     let huge = r#"{"q": "Rate this text please", "scale": {"min": -9223372036854775808, "max": 9223372036854775807}}"#;
     assert_eq!(read(huge), Reading::Incomplete(Missing::Json));
