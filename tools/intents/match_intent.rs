@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ep_kernel::{Entry, Links};
 use ep_polling::QuestionText;
-use serde_json::Value;
 
 use super::matching::{Index, IntentMatchScore, RequestEffect};
 use super::named_routes::{NAMED_ROUTES, NamedRoute};
@@ -149,11 +148,7 @@ impl Target {
     /// Returns the required fields of its input.
     fn required(&self) -> Vec<String> {
         let Self::Operation(entry) = self else { return Vec::new() };
-        let required =
-            entry.input().as_value().get("required").and_then(Value::as_array).into_iter().flatten();
-        // A field that another one can replace is usually sent.
-        let replaced = ep_kernel::schema::replacements(entry.request()).map(|(_, replaced)| replaced);
-        required.chain(replaced).filter_map(Value::as_str).map(str::to_owned).collect()
+        entry.usual().into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -326,23 +326,20 @@ fn split(part: &str, is_whole: bool) -> Option<(Vec<String>, Kind)> {
     let article = |item: &str| {
         words(item).first().filter(|first| is_in(DETERMINERS, first)).map(|first| first.to_lowercase())
     };
-    let is_pair = items.len() == 2
+    let has_articles = items.len() == 2
         && words(items[0]).len() > 6
         && article(last_item).is_some()
         && article(last_item) == article(&last)
         && !words(items[0]).iter().any(|word| Some(word.to_lowercase()) == article(&last));
     // "la tortilla de patatas, con cebolla o sin cebolla"
     let begins_phrase = |item: &str| words(item).first().is_some_and(|first| is_in(PREPOSITIONS, first));
-    let is_pair = is_pair
-        || (items.len() == 2
-            && begins_phrase(last_item)
-            && begins_phrase(&last)
-            && !words(items[0]).iter().any(|word| is_in(PREPOSITIONS, word)));
-    let is_clause = is_clause || is_interrupted || is_pair;
-    let first_at = if is_interrupted || is_pair {
+    let has_phrases = items.len() == 2
+        && begins_phrase(last_item)
+        && begins_phrase(&last)
+        && !words(items[0]).iter().any(|word| is_in(PREPOSITIONS, word));
+    // The last item before the "or" is the first option.
+    let first_at = if is_clause || is_interrupted || has_articles || has_phrases {
         items.len() - 1
-    } else if is_clause {
-        1
     } else if items.len() > 1 && items[1..].iter().all(|item| words(item).len() <= 12) {
         0
     } else {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::limits::has_limits;
 use super::sentences::pattern;
-use super::{Choices, Missing, ReadQuestion, Reading};
+use super::{Choices, Missing, ReadQuestion, Reading, restricts};
 
 /// The names of questions, the best first.
 const QUESTIONS: &str = "question prompt query q ask poll topic title text content body message input statement frage pregunta pergunta \
@@ -52,16 +52,11 @@ const HARMLESS: &str = "question prompt query q poll topic title text ask option
 
 /// True if a field with this name limits nothing.
 pub(super) fn is_harmless(name: &str) -> bool {
-    name.ends_with("_id") || HARMLESS.split_whitespace().any(|harmless| harmless.eq_ignore_ascii_case(name))
+    name.ends_with("_id") || is_in(HARMLESS, name)
 }
 
 fn is_in(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// True if a text beside the question limits or declines a poll.
-fn limits(text: &str) -> bool {
-    has_limits(text) || super::service::declines(text)
 }
 
 /// The question and the options of a document, at any depth.
@@ -143,12 +138,12 @@ impl Document {
             _ if is_content || is_in(CONTENTS, name) || is_in(SCALES, name) => {
                 self.content(name, text);
             }
-            _ => self.is_lost |= !is_harmless(name) || OTHER_ACTION.is_match(text) || limits(text),
+            _ => self.is_lost |= !is_harmless(name) || OTHER_ACTION.is_match(text) || restricts(text),
         }
     }
 
     fn content(&mut self, name: &str, text: &str) {
-        self.is_lost |= limits(text);
+        self.is_lost |= restricts(text);
         self.contents.push(format!("{name}: {}", text.trim()));
     }
 

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
+use ep_polling::Budget;
+
 use super::Terms;
 use super::named_models::{self, asks_some};
 use super::sentences::{lines_with_code, of_line, pattern, unquoted};
-
-/// The maximum cost of a poll that names none, in USD.
-const DEFAULT_COST: f64 = 1.0;
 
 pattern!(
     /// Words of the cost of a poll, in a request.
@@ -75,7 +74,7 @@ pub(super) fn split(text: &str) -> Option<(String, Terms)> {
                     terms.private |= PRIVATE.is_match(part);
                     // A text can hold other people's words, so it never raises the cost.
                     let most = MOST.captures(part).and_then(|found| found[1].parse().ok());
-                    let most = most.map(|most| f64::min(most, DEFAULT_COST));
+                    let most = most.map(|most| f64::min(most, Budget::DEFAULT.amount().as_usd()));
                     // The lowest of several counts.
                     terms.max_cost_usd = match (terms.max_cost_usd, most) {
                         (Some(one), Some(other)) => Some(f64::min(one, other)),

@@ -142,7 +142,12 @@ pub fn split_limits(text: &str) -> Option<(String, Terms)> {
 
 /// True if a text limits a poll, or says that nobody is to be asked.
 pub fn limits_poll(text: &str) -> bool {
-    refuses(text) || split_limits(text).is_none_or(|(_, terms)| terms != Terms::default())
+    refuses(text) || if is_long(text) { long_limits(text) } else { limits::has_limits(&plain(text)) }
+}
+
+/// True if a text beside a question limits or declines its poll.
+fn restricts(text: &str) -> bool {
+    service::declines(text) || limits::has_limits(text)
 }
 
 /// True if a text has a word about who may read something.
@@ -181,10 +186,7 @@ fn long_limits(text: &str) -> bool {
     const LOOKED_AT: usize = 1000;
     let beginning: String = text.chars().take(LOOKED_AT).collect();
     let end = text.char_indices().rev().nth(LOOKED_AT).map_or(text, |(at, _)| &text[at..]);
-    [&*beginning, end].into_iter().any(|part| {
-        service::declines(part)
-            || limits::split(&plain(part)).is_none_or(|(_, terms)| terms != Terms::default())
-    })
+    [&*beginning, end].into_iter().any(|part| restricts(&plain(part)))
 }
 
 fn plain(text: &str) -> String {

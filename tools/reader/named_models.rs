@@ -13,13 +13,15 @@ const VARIANT: &str = r"v?\d[\w.]*|sonnet|opus|haiku|mini|nano|pro|flash|large|m
 /// Words before a request.
 const POLITE: &str = r"(?:(?:please|pls|can you|could you|would you|hey|hi|hello|ok|bitte)[ ,!]+)*";
 
+/// Verbs of a request to models.
+const ASKS: &str = "ask|poll|query|consult|survey|frage?|let|have|get";
+
 /// A sentence that begins with two or more names: the words before them, and their list.
 static SEVERAL: LazyLock<Regex> = LazyLock::new(|| {
     let name = format!(r"(?:{LINE})[\w.-]*(?:[ -](?:{VARIANT})\b)*");
-    let asks = "ask|poll|query|consult|survey|frage?|let|have|get|want|like|do|would";
     let before = r"(?:i |i'd |what |which |would |only |just )*";
     compiled(&format!(
-        r"(?i)^(\W*{POLITE}{before}(?:{asks})(?: only| just)? (?:the )?)({name}(?:(?:{BETWEEN}){name})+)(?: models\b| only\b)*"
+        r"(?i)^(\W*{POLITE}{before}(?:{ASKS}|want|like|do|would)(?: only| just)? (?:the )?)({name}(?:(?:{BETWEEN}){name})+)(?: models\b| only\b)*"
     ))
 });
 /// The words and marks between two names.
@@ -28,8 +30,7 @@ static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| compiled(&format!("(?i){BET
 
 /// A request to one model or more.
 static ASKS_SOME: LazyLock<Regex> = LazyLock::new(|| {
-    let asks = "ask|poll|query|consult|survey|frage?|let|have|get";
-    compiled(&format!(r"(?i)^\W*{POLITE}(?:{asks}|i want)\s+(?:the )?(?:(?:{LINE})\b|[a-z0-9-]+/[a-z0-9-]+)"))
+    compiled(&format!(r"(?i)^\W*{POLITE}(?:{ASKS}|i want)\s+(?:the )?(?:(?:{LINE})\b|[a-z0-9-]+/[a-z0-9-]+)"))
 });
 
 pattern!(
@@ -43,12 +44,12 @@ pattern!(
     r"(?i)(?:,|\band|\bor|&)\s+(?:who|whatever|any|(?:the )?others?\b|the rest\b|all\b|every|more\b|friends\b|co\b|such\b)|\betc\b"
 );
 pattern!(
-    /// What can follow the names: no noun, as in "Claude and GPT users".
+    /// Words after the names that continue the request; no noun, as in "Claude and GPT users".
     FOLLOWS,
     r"(?i)^\s*$|^\s*[:,;.?!–—-]|^\s+(?:to|whether|if|which|what|who|whose|where|when|why|how|about|on|for|should|shall|is|are|was|were|do|does|did|can|could|will|would|please|pls|this|the|a|an|my|our|vote|decide|answer|choose|pick|weigh|judge|rate|say|think|prefer|recommend|only|both)\b"
 );
 pattern!(
-    /// What models are asked to do.
+    /// A verb for the task of the models.
     VOTES,
     r"(?i)^\s+(?:to )?(?:vote|decide|answer|choose|pick|weigh in|judge|rate|say|think|prefer|recommend)\b"
 );

@@ -1,4 +1,4 @@
-//! What careful people and agents expect of the reader.
+//! Readings of messages, compared with those of careful people.
 
 use serde::Deserialize;
 

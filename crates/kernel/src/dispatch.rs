@@ -77,6 +77,13 @@ impl Entry {
         &self.request
     }
 
+    /// Returns the names of the fields that a call usually has: the required ones, and those that another field can replace.
+    pub fn usual(&self) -> Vec<&str> {
+        let required = self.input.get("required").and_then(Value::as_array).into_iter().flatten();
+        let replaced = schema::replacements(&self.request).map(|(_, replaced)| replaced);
+        required.chain(replaced).filter_map(Value::as_str).collect()
+    }
+
     /// Returns the names of the optional arguments whose absence permits more, such as caps and `private`.
     pub fn limits(&self) -> &[String] {
         &self.limits

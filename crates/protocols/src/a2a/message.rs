@@ -35,8 +35,10 @@ impl Sent<'_> {
         let named = named.transpose()?;
         let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
         let prescribed = fixtures::question(self.message).filter(|_| self.understandable().is_ok());
-        let place = self.parts.iter().position(|part| object(part, self.dialect).is_some());
-        let data = prescribed.or_else(|| object(self.parts.get(place?)?, self.dialect));
+        let objects = self.parts.iter().map(|part| object(part, self.dialect));
+        let found = objects.enumerate().find_map(|(place, object)| Some((place, object?)));
+        let (place, sent) = found.unzip();
+        let data = prescribed.or(sent);
         let mut mistakes = None;
         let words = words(self.parts);
         let (entry, content) = match (data, &words) {

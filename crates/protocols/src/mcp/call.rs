@@ -92,13 +92,7 @@ impl Handler {
         let Some(&(entry, ref tool)) = self.catalogue.find(&params.name) else {
             return Err(self.unknown_tool(&params.name));
         };
-        if !source.toolset.allows(entry) {
-            let message = format!(
-                "{} makes changes, and this connection is read-only; connect with the toolset all",
-                params.name
-            );
-            return Err(ErrorData::new(ErrorCode(Kind::Forbidden.row().mcp), message, None));
-        }
+        source.toolset.check(entry)?;
         let request_id = source.request.request_id;
         let mut arguments = params.arguments.clone().unwrap_or_default();
         let key = take_key(&mut arguments).or(source.idempotency_key);

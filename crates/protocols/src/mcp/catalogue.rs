@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::dispatch::for_task;
-use ep_kernel::schema::{replacements, rule_in};
+use ep_kernel::schema::rule_in;
 use ep_kernel::{ActionCall, Agents, Calls, Entry, Links, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -50,8 +50,8 @@ impl Catalogue {
 
     /// Returns the tools of a set in table order; tools that need an account only if there is one.
     pub(super) fn list(&self, toolset: Toolset, has_account: bool) -> Vec<Tool> {
-        let is_listed = |entry: &Entry| toolset.lists(entry) && (has_account || !entry.needs_account);
-        let listed = self.tools.iter().zip(&self.first).filter(|((entry, _), _)| is_listed(entry));
+        let listed = self.tools.iter().zip(&self.first);
+        let listed = listed.filter(|((entry, _), _)| toolset.lists(entry, has_account));
         listed.map(|((_, tool), first)| if toolset.has_sets() { tool } else { first }.clone()).collect()
     }
 
@@ -107,8 +107,8 @@ impl Calls for ToolCalls<'_> {
         let Some(entry) = self.catalogue.table.iter().find(|entry| entry.spec.name == name) else {
             return self.links.call(name);
         };
-        let is_tool = entry.spec.agents != Agents::None && (self.has_account || !entry.needs_account);
-        (is_tool && self.toolset.lists(entry)).then_some(ActionCall::Tool(entry.spec.name))
+        let is_listed = self.toolset.lists(entry, self.has_account);
+        is_listed.then_some(ActionCall::Tool(entry.spec.name))
     }
 }
 
@@ -256,9 +256,8 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
         schema.insert("description".into(), rule.into());
     }
     // A model sends what is usual: options, and not the scale that can replace them.
-    let replaced = replacements(entry.request()).map(|(_, replaced)| replaced.clone());
-    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
-        required.extend(replaced);
+    if let Some(required) = schema.get_mut("required") {
+        *required = json!(entry.usual());
     }
     schema.insert("type".into(), "object".into());
     let members = schema.entry("properties").or_insert_with(|| json!({}));

@@ -60,12 +60,7 @@ impl Handler {
         let Some(entry) = self.catalogue.for_task(role) else {
             return Err(no_tasks());
         };
-        if !source.toolset.allows(entry) {
-            return Err(refused(&Fault::new(
-                Kind::Forbidden,
-                "this connection is read-only; connect with the toolset all",
-            )));
-        }
+        source.toolset.check(entry)?;
         Ok(self.ask(entry, json!({ "poll_id": id }), source.request).await)
     }
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use axum::http::{HeaderMap, HeaderValue};
-use ep_kernel::{Agents, Entry, Fault, ToolSet};
+use ep_kernel::{Agents, Entry, Fault, Kind, ToolSet};
+use rmcp::model::{ErrorCode, ErrorData};
 
 /// Header with toolset names.
 pub(super) const HEADER: &str = "x-mcp-toolsets";
@@ -14,6 +15,7 @@ pub(super) const PATH: &str = "toolset";
 const CORE: &str = "core";
 const ALL: &str = "all";
 const READ_ONLY: &str = "read-only";
+
 /// Returns the names of all toolsets.
 pub(super) fn names() -> Vec<&'static str> {
     [CORE].into_iter().chain(ToolSet::ALL.map(ToolSet::name)).chain([ALL, READ_ONLY]).collect()
@@ -55,9 +57,9 @@ impl Toolset {
         let mut set = Self::default();
         let mut narrowed = false;
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let place = ToolSet::ALL.iter().position(|set| set.name() == name);
-            match (place, name) {
-                (Some(place), _) => set.sets[place] = true,
+            let known = ToolSet::ALL.into_iter().find(|set| set.name() == name);
+            match (known, name) {
+                (Some(known), _) => set.sets[known as usize] = true,
                 (None, CORE) => {}
                 (None, ALL) => set.sets = [true; ToolSet::ALL.len()],
                 (None, READ_ONLY) => set.read_only = true,
@@ -80,21 +82,31 @@ impl Toolset {
         self.sets.contains(&true)
     }
 
-    /// True if a tool is listed.
-    pub(super) fn lists(self, entry: &Entry) -> bool {
+    /// True if a tool is listed; one that needs an account only if there is one.
+    pub(super) fn lists(self, entry: &Entry, has_account: bool) -> bool {
         let is_requested = match entry.spec.agents {
             Agents::Core => true,
-            Agents::Set(set) => {
-                ToolSet::ALL.iter().zip(self.sets).any(|(known, listed)| *known == set && listed)
-            }
+            Agents::Set(set) => self.sets[set as usize],
             Agents::None => false,
         };
-        is_requested && self.allows(entry)
+        is_requested && (has_account || !entry.needs_account) && self.allows(entry)
     }
 
     /// True if a tool may be called.
     pub(super) fn allows(self, entry: &Entry) -> bool {
         !self.read_only || entry.spec.effect.read_only()
+    }
+
+    /// Refuses a tool that may not be called.
+    pub(super) fn check(self, entry: &Entry) -> Result<(), ErrorData> {
+        if self.allows(entry) {
+            return Ok(());
+        }
+        let message = format!(
+            "{} makes changes, and this connection is read-only; connect with the toolset all",
+            entry.spec.name
+        );
+        Err(ErrorData::new(ErrorCode(Kind::Forbidden.row().mcp), message, None))
     }
 }
 
